@@ -1,0 +1,194 @@
+package onceward
+
+import "time"
+
+// ClaimOutcome is the verdict on a claim.
+type ClaimOutcome uint8
+
+// The outcomes, in the contract's order.
+const (
+	Claimed ClaimOutcome = iota + 1
+	StillInProgress
+	Duplicate
+	Conflict
+	AlreadyFailed
+	IsParked
+	NeedsReconcile
+)
+
+// CheckAndClaimRequest asks for the right to perform the effect of one event.
+type CheckAndClaimRequest struct {
+	ClaimID
+	Ordered     bool   // the request carries an order
+	RequestID   string // identity of this attempt: the same id re-enters
+	Lease       Duration
+	Retention   Duration
+	Fingerprint string
+	Owner       string
+	Final       bool     // one shot: no lease, nothing to complete
+	Wait        Duration // how long to wait for a holder to finish
+
+	Policy *Policy // of the namespace; Service fills it in
+}
+
+// ClaimVerdict is the answer. Fields are set where the outcome has them.
+type ClaimVerdict struct {
+	Outcome        ClaimOutcome
+	Token          int64 // of the caller's own claim, else 0
+	Attempt        int32
+	Reentrant      bool
+	Takeover       *Takeover
+	LeaseExpiresAt time.Time
+	RetainedUntil  time.Time
+	RetryAfter     time.Duration
+	FirstClaimedAt time.Time
+	CompletedAt    time.Time
+	Result         Result
+	ResultExpired  bool
+}
+
+// Takeover tells about the attempt whose lease ran out.
+type Takeover struct {
+	PreviousAttempt int32
+	PreviousOwner   string
+	EffectStarted   bool
+}
+
+// resolve refuses what is out of bounds and fills in the policy's defaults.
+func (q *CheckAndClaimRequest) resolve(p *Policy) error {
+	var c checks
+	q.ClaimID.check(&c)
+	c.maxBytes("request_id", len(q.RequestID), MaxRequestIDBytes)
+	c.maxBytes("owner", len(q.Owner), MaxOwnerBytes)
+	c.maxBytes("fingerprint", len(q.Fingerprint), MaxFingerprintBytes)
+	c.optional("lease", q.Lease, MinLease, MaxLease)
+	c.optional("retention", q.Retention, MinRetention, p.MaxRetention)
+	c.optional("wait", q.Wait, 0, MaxWait)
+	if q.Final && q.Lease.Set {
+		c.fail("lease", "excludes final: a final claim has no lease")
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	if q.Final && !p.AllowFinal {
+		return &Error{Reason: ReasonFinalNotAllowed, Message: "the namespace's policy forbids final claims"}
+	}
+	q.Policy = p
+	q.Lease = Of(roundUp(q.Lease.or(p.Lease)))
+	q.Retention = Of(roundUp(q.Retention.or(p.Retention)))
+	return nil
+}
+
+// DecideCheckAndClaim gives the verdict and the record that follows it.
+func DecideCheckAndClaim(r Record, q *CheckAndClaimRequest, now time.Time) (ClaimVerdict, Record) {
+	switch {
+	case r.Fingerprint != "" && q.Fingerprint != "" && r.Fingerprint != q.Fingerprint:
+		return r.answer(Conflict, now), r
+	case r.settled() && r.Final && r.RequestID == q.RequestID:
+		return r.claimed(true, now), r
+	case r.State == Completed:
+		return r.answer(Duplicate, now), r
+	case r.State == Failed:
+		return r.answer(AlreadyFailed, now), r
+	case r.State == Parked:
+		return r.answer(IsParked, now), r
+	case r.State == InProgress && r.RequestID == q.RequestID:
+		r.renew(q, now)
+		return r.claimed(true, now), r
+	case r.State == InProgress && r.held(now), r.State == Released && r.held(now):
+		return r.answer(StillInProgress, now), r
+	case r.State == InProgress && r.EffectStarted && q.Policy.OnStartedTakeover == TakeoverReconcile:
+		return r.answer(NeedsReconcile, now), r
+	case r.State != Absent && q.Policy.MaxAttempts > 0 && int(r.Attempt) >= q.Policy.MaxAttempts:
+		r.parkExhausted(now)
+		return r.answer(IsParked, now), r
+	}
+	r.grant(q, now)
+	v := r.claimed(false, now)
+	if r.Final {
+		r.PreviousOwner = "" // told once: a finished record does not keep it
+	}
+	return v, r
+}
+
+// renew gives the holder's own repeat a new lease and changes nothing else.
+func (r *Record) renew(q *CheckAndClaimRequest, now time.Time) {
+	if r.Fingerprint == "" {
+		r.Fingerprint = q.Fingerprint
+	}
+	r.hold(now, q.Lease.Value, q.Retention.Value)
+}
+
+// grant hands the claim to a new attempt.
+func (r *Record) grant(q *CheckAndClaimRequest, now time.Time) {
+	r.TakenOver = r.State == InProgress
+	r.PriorStarted = r.EffectStarted
+	r.PreviousOwner = ""
+	if r.TakenOver {
+		r.PreviousOwner = r.Owner
+	}
+	if r.State == Absent {
+		r.FirstClaimedAt = now
+	}
+	if q.Fingerprint != "" {
+		r.Fingerprint = q.Fingerprint
+	}
+	r.Token = nextToken(r.Token, now)
+	r.Attempt++
+	r.RequestID, r.Owner, r.Reason = q.RequestID, q.Owner, ""
+	r.State = InProgress
+	r.hold(now, q.Lease.Value, q.Retention.Value)
+	if q.Final {
+		over := *r
+		r.complete(Completed, now, q.Retention.Value)
+		r.Final, r.RequestID = true, q.RequestID
+		r.TakenOver, r.PriorStarted, r.PreviousOwner = over.TakenOver, over.PriorStarted, over.PreviousOwner
+	}
+}
+
+// parkExhausted parks a claim that nobody may try again. The last holder may
+// still complete it late if it never settled.
+func (r *Record) parkExhausted(now time.Time) {
+	r.Unsettled = r.State == InProgress
+	if r.Reason == "" {
+		r.Reason = "attempts used up"
+	}
+	retention := r.retention()
+	r.State = Parked
+	r.hold(now, 0, retention)
+}
+
+// answer is a verdict for somebody who does not hold the claim.
+func (r *Record) answer(o ClaimOutcome, now time.Time) ClaimVerdict {
+	v := ClaimVerdict{
+		Outcome:        o,
+		Attempt:        r.Attempt,
+		RetainedUntil:  r.ExpiresAt,
+		FirstClaimedAt: r.FirstClaimedAt,
+		CompletedAt:    r.CompletedAt,
+	}
+	switch o {
+	case Duplicate, AlreadyFailed:
+		v.Result, v.ResultExpired = r.resultAt(now)
+	case StillInProgress:
+		v.RetryAfter = r.HeldUntil.Sub(now)
+		if r.State == InProgress {
+			v.LeaseExpiresAt = r.HeldUntil
+		}
+	}
+	return v
+}
+
+// claimed is the verdict for the holder.
+func (r *Record) claimed(reentrant bool, now time.Time) ClaimVerdict {
+	v := r.answer(Claimed, now)
+	v.Token, v.Reentrant = r.Token, reentrant
+	if !r.Final {
+		v.LeaseExpiresAt = r.HeldUntil
+		v.CompletedAt = time.Time{}
+	}
+	if r.TakenOver {
+		v.Takeover = &Takeover{PreviousAttempt: r.Attempt - 1, PreviousOwner: r.PreviousOwner, EffectStarted: r.PriorStarted}
+	}
+	return v
+}

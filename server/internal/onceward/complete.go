@@ -1,0 +1,86 @@
+package onceward
+
+import "time"
+
+// CompleteRequest says that the effect happened, or failed for good.
+type CompleteRequest struct {
+	ClaimID
+	Token           int64
+	Result          []byte
+	ResultType      string
+	Failed          bool
+	Retention       Duration // unset: what the claim asked for
+	ResultRetention Duration
+
+	Policy *Policy
+}
+
+func (q *CompleteRequest) resolve(p *Policy) error {
+	var c checks
+	q.ClaimID.check(&c)
+	checkToken(&c, q.Token, p)
+	c.maxBytes("result", len(q.Result), p.MaxResultBytes)
+	c.maxBytes("result_type", len(q.ResultType), MaxResultTypeBytes)
+	c.optional("retention", q.Retention, MinRetention, p.MaxRetention)
+	c.optional("result_retention", q.ResultRetention, MinRetention, p.MaxRetention)
+	if q.Retention.Set && q.ResultRetention.Set && q.ResultRetention.Value > q.Retention.Value {
+		c.fail("result_retention", "must not be longer than retention")
+	}
+	q.Policy = p
+	q.Retention.Value = roundUp(q.Retention.Value)
+	q.ResultRetention.Value = roundUp(q.ResultRetention.Value)
+	return c.err()
+}
+
+// HasResult tells whether there is anything to replay. A type alone counts.
+func (q *CompleteRequest) HasResult() bool { return len(q.Result) > 0 || q.ResultType != "" }
+
+// DecideComplete gives the answer and the record that follows it.
+func DecideComplete(r Record, q *CompleteRequest, now time.Time) (Settlement, Record, error) {
+	holder := r.State == InProgress || r.Unsettled
+	if r.State != Absent && (!holder || r.Token != q.Token) {
+		return r.lost(q.Token, now), r, nil
+	}
+	s := Settlement{Outcome: OK, Recreated: r.State == Absent}
+	s.Late = !s.Recreated && !(r.State == InProgress && r.held(now))
+	retention := q.Policy.Retention
+	if s.Recreated {
+		r = Record{Token: q.Token, Attempt: 1, FirstClaimedAt: now}
+	} else {
+		retention = r.retention()
+	}
+	retention = q.Retention.or(retention)
+	if q.ResultRetention.Set && q.ResultRetention.Value > retention {
+		return Settlement{}, r, ResultOutlives(retention)
+	}
+	r.complete(q.state(), now, retention)
+	if q.HasResult() {
+		until := now.Add(min(q.ResultRetention.or(q.Policy.ResultRetention), retention))
+		r.Result = &Result{Type: q.ResultType, Body: q.Result, Until: until}
+	}
+	s.State, s.RetainedUntil = r.State, r.ExpiresAt
+	return s, r, nil
+}
+
+// ResultOutlives refuses a result that would be kept longer than its mark.
+func ResultOutlives(retention time.Duration) error {
+	return Invalid("result_retention", "must not be longer than the claim's retention, %s", bound(retention))
+}
+
+func (q *CompleteRequest) state() State {
+	if q.Failed {
+		return Failed
+	}
+	return Completed
+}
+
+// complete ends the claim. Fingerprint, owner, attempt and the first claim's
+// time stay; what only the holder needed goes.
+func (r *Record) complete(s State, now time.Time, retention time.Duration) {
+	r.State = s
+	r.CompletedAt = now
+	r.EffectStarted, r.Unsettled, r.TakenOver, r.PriorStarted = false, false, false, false
+	r.RequestID, r.PreviousOwner, r.Reason = "", "", ""
+	r.Result = nil
+	r.hold(now, 0, retention)
+}

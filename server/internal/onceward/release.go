@@ -1,0 +1,50 @@
+package onceward
+
+import "time"
+
+// ReleaseRequest gives a claim back without its effect.
+type ReleaseRequest struct {
+	ClaimID
+	Token      int64
+	Reason     string   // shown to operators
+	RetryAfter Duration // hold the key back this long; unset: not at all
+	Park       bool     // do not retry: wait for an operator
+
+	Policy *Policy
+}
+
+func (q *ReleaseRequest) resolve(p *Policy) error {
+	var c checks
+	q.ClaimID.check(&c)
+	checkToken(&c, q.Token, p)
+	c.maxBytes("reason", len(q.Reason), MaxReasonBytes)
+	c.optional("retry_after", q.RetryAfter, time.Nanosecond, MaxRetryAfter)
+	if q.Park && q.RetryAfter.Set {
+		c.fail("retry_after", "excludes park: a parked claim waits for an operator")
+	}
+	q.Policy = p
+	q.RetryAfter.Value = roundUp(q.RetryAfter.Value)
+	return c.err()
+}
+
+// DecideRelease gives the answer and the record that follows it.
+func DecideRelease(r Record, q *ReleaseRequest, now time.Time) (Settlement, Record, error) {
+	if r.State != InProgress || r.Token != q.Token {
+		return r.lost(q.Token, now), r, nil
+	}
+	if r.EffectStarted && !q.Park {
+		return Settlement{}, r, EffectStarted()
+	}
+	retention := r.retention()
+	r.State, r.Reason, r.RequestID = Released, q.Reason, ""
+	if q.Park {
+		r.State = Parked
+	}
+	r.hold(now, q.RetryAfter.Value, retention)
+	return Settlement{Outcome: OK, State: r.State}, r, nil
+}
+
+// EffectStarted refuses to give back what must not be retried blindly.
+func EffectStarted() error {
+	return &Error{Reason: ReasonEffectStarted, Message: "the effect may have happened: complete the claim, or release it with park"}
+}

@@ -1,0 +1,132 @@
+package onceward
+
+import (
+	"context"
+	"crypto/rand"
+	"sync/atomic"
+)
+
+// Store keeps the records. Every method decides in one atomic step, answers
+// before ctx ends, and is safe to repeat: a store may send a request twice, and
+// the second run must find the first one's claim.
+//
+// The requests have been checked and have no unset durations except those that
+// their own comments name. Every method may fail with RECORD_UNREADABLE,
+// STORE_UNAVAILABLE, STORE_FULL, REPLICATION, DEADLINE or CANCELED; a failed
+// call may have been carried out.
+type Store interface {
+	CheckAndClaim(ctx context.Context, q *CheckAndClaimRequest) (ClaimVerdict, error)
+
+	// Complete also fails with FIELD_INVALID on result_retention, where the
+	// retention that it must not exceed is the record's.
+	Complete(ctx context.Context, q *CompleteRequest) (Settlement, error)
+
+	// Release also fails with EFFECT_STARTED.
+	Release(ctx context.Context, q *ReleaseRequest) (Settlement, error)
+
+	ExtendLease(ctx context.Context, q *ExtendLeaseRequest) (Settlement, error)
+
+	// GetClaim answers State Absent where there is no record.
+	GetClaim(ctx context.Context, q *GetClaimRequest) (Claim, error)
+}
+
+// Service checks requests, applies the namespace's policy and lets callers
+// wait; what is decided, the store decides.
+type Service struct {
+	store    Store
+	policies atomic.Pointer[Policies]
+	waiting  *waitingRoom
+}
+
+// NewService returns a service over a store.
+func NewService(store Store, policies *Policies) *Service {
+	s := &Service{store: store, waiting: newWaitingRoom()}
+	s.policies.Store(policies)
+	return s
+}
+
+// Drain ends all waiting, now and in future: who waits is told IN_PROGRESS.
+func (s *Service) Drain() { s.waiting.close() }
+
+// request is what the service prepares before a store sees it.
+type request interface {
+	// resolve refuses what is out of bounds and fills in the policy's defaults.
+	resolve(p *Policy) error
+}
+
+// prepare applies the namespace's policy to a request.
+func (s *Service) prepare(q request, id *ClaimID, ordered bool) error {
+	p, err := s.policies.Load().For(id.Namespace)
+	if err != nil {
+		if invalid := CheckNamespace(id.Namespace); invalid != nil {
+			return invalid
+		}
+		return err
+	}
+	if err := q.resolve(p); err != nil {
+		return err
+	}
+	return checkRouting(p, ordered || id.Entity != "")
+}
+
+// checkRouting refuses an order where claims live by their key.
+func checkRouting(p *Policy, ordered bool) error {
+	switch {
+	case p.Routing == RouteByEntity:
+		return &Error{Reason: ReasonNotImplemented, Message: "namespaces with routing: entity are not served yet"}
+	case ordered:
+		return &Error{Reason: ReasonRouting, Message: "the namespace routes by key: order and entity are for namespaces with routing: entity"}
+	}
+	return nil
+}
+
+// CheckAndClaim answers whether the event is handled, being handled, or the
+// caller's. With Wait it asks again until the holder has finished or the wait is
+// over.
+func (s *Service) CheckAndClaim(ctx context.Context, q *CheckAndClaimRequest) (ClaimVerdict, error) {
+	if err := s.prepare(q, &q.ClaimID, q.Ordered); err != nil {
+		return ClaimVerdict{}, err
+	}
+	if q.RequestID == "" {
+		q.RequestID = rand.Text() // before the first send: a resend must find its own claim
+	}
+	v, err := s.store.CheckAndClaim(ctx, q)
+	if err != nil || v.Outcome != StillInProgress || q.Wait.Value <= 0 {
+		return v, err
+	}
+	return s.wait(ctx, q, v)
+}
+
+// Complete records that the effect happened, or failed for good.
+func (s *Service) Complete(ctx context.Context, q *CompleteRequest) (Settlement, error) {
+	if err := s.prepare(q, &q.ClaimID, false); err != nil {
+		return Settlement{}, err
+	}
+	defer s.waiting.wake(q.ClaimID)
+	return s.store.Complete(ctx, q)
+}
+
+// Release gives a claim back without its effect.
+func (s *Service) Release(ctx context.Context, q *ReleaseRequest) (Settlement, error) {
+	if err := s.prepare(q, &q.ClaimID, false); err != nil {
+		return Settlement{}, err
+	}
+	defer s.waiting.wake(q.ClaimID)
+	return s.store.Release(ctx, q)
+}
+
+// ExtendLease keeps a claim held.
+func (s *Service) ExtendLease(ctx context.Context, q *ExtendLeaseRequest) (Settlement, error) {
+	if err := s.prepare(q, &q.ClaimID, false); err != nil {
+		return Settlement{}, err
+	}
+	return s.store.ExtendLease(ctx, q)
+}
+
+// GetClaim reads a claim. It decides nothing.
+func (s *Service) GetClaim(ctx context.Context, q *GetClaimRequest) (Claim, error) {
+	if err := s.prepare(q, &q.ClaimID, false); err != nil {
+		return Claim{}, err
+	}
+	return s.store.GetClaim(ctx, q)
+}

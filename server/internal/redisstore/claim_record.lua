@@ -1,0 +1,115 @@
+-- The claim record: how every script that touches a claim reads and writes it.
+-- Go puts this file before each of them; it is no script of its own.
+--
+-- A record is one string, big-endian, schema number first:
+--
+--   every state    schema 1B, state 1B, flags 1B, token 7B, attempt 4B,
+--                  first claimed 6B (unix ms), completed 6B (unix ms, or 0),
+--                  owner, fingerprint, request: 1B length and bytes each
+--   while open     retention 6B (ms); previous owner, namespace, consumer: 1B
+--   (in progress,  length and bytes each; reason, entity, key: 2B length and
+--   released,      bytes each
+--   parked)
+--
+-- so that a finished claim without owner and fingerprint is 29 bytes. Its result
+-- lives in a key of its own: schema 1B, type (1B length), result (4B length).
+--
+-- clock: a record's PTTL is what is left of its lease plus its retention, so the
+-- lease lives while PTTL > retention. Redis counts it; no other clock is asked.
+-- TIME serves the fencing tokens and the times that people read.
+
+local SCHEMA = 1
+local IN_PROGRESS, RELEASED, COMPLETED, FAILED, PARKED, EXPIRED = 1, 2, 3, 4, 5, 6
+local ABSENT = 0
+local FINAL, STARTED, UNSETTLED, TAKEN_OVER, PRIOR_STARTED, HAS_RESULT = 1, 2, 4, 8, 16, 32
+local HEAD = '>BBBI7I4I6I6Bc0Bc0Bc0'
+local TAIL = '>I6Bc0Bc0Bc0Hc0Hc0Hc0'
+
+local function unreadable(what)
+  return redis.error_reply('RECORD_UNREADABLE ' .. what)
+end
+
+local function clock()
+  local t = redis.call('TIME')
+  return t[1] * 1000000 + t[2]
+end
+
+-- load reads a record: a table, nil if there is none, or an error reply.
+local function load(key)
+  local v = redis.pcall('GET', key)
+  if not v then return nil end
+  if type(v) == 'table' then return unreadable('wrong type') end
+  local ok, schema, state, flags, token, attempt, first, completed, owner, print, request, at =
+    pcall(struct.unpack, HEAD, v)
+  if not ok then return unreadable('head') end
+  if schema ~= SCHEMA then return unreadable('schema') end
+  local r = {
+    state = state, flags = flags, token = token, attempt = attempt, first = first, completed = completed,
+    owner = owner, print = print, request = request, ttl = redis.call('PTTL', key)
+  }
+  if state ~= COMPLETED and state ~= FAILED then
+    if state ~= IN_PROGRESS and state ~= RELEASED and state ~= PARKED then return unreadable('state') end
+    ok, r.retention, r.previous, r.namespace, r.consumer, r.reason, r.entity, r.key, at =
+      pcall(struct.unpack, TAIL, v, at)
+    if not ok then return unreadable('tail') end
+    r.hold = r.ttl - r.retention
+  else
+    r.retention, r.previous, r.namespace, r.consumer, r.reason, r.entity, r.key = 0, '', '', '', '', '', ''
+    r.hold = 0
+  end
+  if at ~= #v + 1 then return unreadable('length') end
+  if r.ttl < 0 then return unreadable('no expiry') end
+  return r
+end
+
+-- save writes a record that lives for hold + retention milliseconds.
+local function save(key, r, hold, retention)
+  r.hold, r.retention, r.ttl = hold, retention, hold + retention
+  local v = struct.pack(HEAD, SCHEMA, r.state, r.flags, r.token, r.attempt, r.first, r.completed,
+    #r.owner, r.owner, #r.print, r.print, #r.request, r.request)
+  if r.state ~= COMPLETED and r.state ~= FAILED then
+    v = v .. struct.pack(TAIL, retention, #r.previous, r.previous, #r.namespace, r.namespace,
+      #r.consumer, r.consumer, #r.reason, r.reason, #r.entity, r.entity, #r.key, r.key)
+  end
+  redis.call('SET', key, v, 'PX', r.ttl)
+end
+
+local function has(r, flag)
+  return bit.band(r.flags, flag) ~= 0
+end
+
+local function state_of(r)
+  if not r then return ABSENT end
+  if r.state == IN_PROGRESS and r.hold <= 0 then return EXPIRED end
+  return r.state
+end
+
+-- next_token is larger than every earlier token of the key; the clock is there
+-- for those that were lost with their record.
+local function next_token(last, now)
+  return math.max(last + 1, now)
+end
+
+-- track puts a record into an index, scored by the time in ms at which the
+-- record itself goes, and keeps the index as long as its longest member. One
+-- call in sixteen drops the members whose records are gone. It fails before it
+-- writes if the index is of a foreign type; a script that writes to a second
+-- index as well asks for its ZCARD first, so that an error leaves nothing behind.
+local function track(index, member, now, ttl)
+  local ms = math.floor(now / 1000)
+  redis.call('ZADD', index, ms + ttl, member)
+  if redis.call('PTTL', index) < ttl then redis.call('PEXPIRE', index, ttl) end
+  if now % 16 == 0 then redis.call('ZREMRANGEBYSCORE', index, '-inf', ms - 1) end
+end
+
+-- result_of reads the stored result of a record.
+-- status: 0 none was stored, 1 here it is, 2 it has run out.
+local function result_of(r, key)
+  if not r or not has(r, HAS_RESULT) then return 0, '', '' end
+  local v = redis.pcall('GET', key)
+  if not v then return 2, '', '' end
+  if type(v) == 'table' then return nil end
+  local ok, schema, kind, body, at = pcall(struct.unpack, '>BBc0I4c0', v)
+  if not ok or schema ~= SCHEMA or at ~= #v + 1 then return nil end
+  return 1, kind, body
+end

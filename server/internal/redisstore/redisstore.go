@@ -1,0 +1,134 @@
+// Package redisstore is the store on Redis: one Lua script per verb, beside the
+// Go that calls it. It is the only importer of go-redis.
+package redisstore
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/onceward/onceward/server/internal/onceward"
+)
+
+const (
+	// attemptTimeout bounds one exchange with Redis, resends not counted.
+	attemptTimeout = 250 * time.Millisecond
+
+	// callTimeout bounds one store call, resends counted.
+	callTimeout = 1500 * time.Millisecond
+
+	// waitTimeout bounds the wait for replicas.
+	waitTimeout = 200 * time.Millisecond
+
+	// resends is how often the driver repeats a command after a broken
+	// connection or a timeout. A script whose reply was lost then runs twice,
+	// and finds its own claim by the request's identity.
+	resends = 3
+)
+
+//go:embed claim_record.lua
+var claimRecordLua string
+
+// Store is an onceward.Store on Redis.
+type Store struct {
+	client redis.UniversalClient
+	keys   keys
+}
+
+var _ onceward.Store = (*Store)(nil)
+
+// Mode is how Redis is deployed.
+type Mode string
+
+// The modes.
+const (
+	Standalone Mode = "standalone"
+	Sentinel   Mode = "sentinel"
+	Cluster    Mode = "cluster"
+)
+
+// Open returns a store on the Redis at url, in go-redis's URL forms. It does not
+// connect: a Redis that is away is an error of each call, not of the start.
+// Whatever the URL says, replicas are never read.
+func Open(mode Mode, url, prefix string) (*Store, error) {
+	k, err := newKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	client, err := dial(mode, url)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: client, keys: k}, nil
+}
+
+func dial(mode Mode, url string) (redis.UniversalClient, error) {
+	switch mode {
+	case Standalone:
+		o, err := redis.ParseURL(url)
+		if err != nil {
+			return nil, badURL(err)
+		}
+		o.ContextTimeoutEnabled, o.MaxRetries = true, resends
+		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+		return redis.NewClient(o), nil
+	case Sentinel:
+		o, err := redis.ParseFailoverURL(url)
+		if err != nil {
+			return nil, badURL(err)
+		}
+		o.ContextTimeoutEnabled, o.MaxRetries = true, resends
+		o.ReplicaOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
+		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+		return redis.NewFailoverClient(o), nil
+	case Cluster:
+		o, err := redis.ParseClusterURL(url)
+		if err != nil {
+			return nil, badURL(err)
+		}
+		o.ContextTimeoutEnabled, o.MaxRetries = true, resends
+		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
+		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+		return redis.NewClusterClient(o), nil
+	}
+	return nil, fmt.Errorf("redis mode %q is none of %s, %s, %s", mode, Standalone, Sentinel, Cluster)
+}
+
+// badURL keeps the password of a URL out of the error.
+func badURL(err error) error {
+	return fmt.Errorf("the Redis URL cannot be read: %s", strings.SplitN(err.Error(), `"`, 2)[0])
+}
+
+// bound sets the timeouts that the URL leaves open.
+func bound(timeouts ...*time.Duration) {
+	for _, t := range timeouts {
+		if *t == 0 {
+			*t = attemptTimeout
+		}
+	}
+}
+
+// Close closes the connections.
+func (s *Store) Close() error { return s.client.Close() }
+
+// failure turns what Redis or the driver said into one of the domain's errors.
+// Its text may hold keys and arguments, so it goes no further than the log.
+func failure(ctx context.Context, verb string, err error) error {
+	var said redis.Error
+	if errors.As(err, &said) {
+		switch word, _, _ := strings.Cut(said.Error(), " "); {
+		case word == "RECORD_UNREADABLE", strings.Contains(said.Error(), "WRONGTYPE"):
+			return onceward.Unreadable(fmt.Errorf("%s: %w", verb, err))
+		case word == "EFFECT_STARTED":
+			return onceward.EffectStarted()
+		case word == "OOM", strings.Contains(said.Error(), "OOM command not allowed"):
+			return &onceward.Error{Reason: onceward.ReasonStoreFull, Message: "the store is full and takes no more writes; nothing was changed", RetryAfter: 5 * time.Second, Cause: err}
+		}
+	}
+	return onceward.Unavailable(ctx, fmt.Errorf("%s: %w", verb, err))
+}

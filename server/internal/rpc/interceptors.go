@@ -1,0 +1,76 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// ownDeadline bounds a call that brings no deadline of its own.
+const ownDeadline = 2 * time.Second
+
+// Unary is the chain of interceptors, outermost first. Recovery is innermost, so
+// that a panic is logged like any other failed call.
+func Unary(log *slog.Logger) []grpc.UnaryServerInterceptor {
+	return []grpc.UnaryServerInterceptor{
+		logging.UnaryServerInterceptor(logTo(log), logging.WithLogOnEvents(logging.FinishCall), logging.WithLevels(level)),
+		deadline,
+		recovery.UnaryServerInterceptor(recovery.WithRecoveryHandlerContext(recovered(log))),
+	}
+}
+
+// Stream is the chain for streams: health watches and reflection.
+func Stream(log *slog.Logger) []grpc.StreamServerInterceptor {
+	return []grpc.StreamServerInterceptor{
+		logging.StreamServerInterceptor(logTo(log), logging.WithLogOnEvents(logging.FinishCall), logging.WithLevels(level)),
+		recovery.StreamServerInterceptor(recovery.WithRecoveryHandlerContext(recovered(log))),
+	}
+}
+
+// deadline gives every call one: a call never outlasts it, and a call without
+// any has the server's own, plus what the caller is willing to wait.
+func deadline(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	bound := ownDeadline
+	if w, ok := req.(interface{ GetWait() *durationpb.Duration }); ok {
+		bound += w.GetWait().AsDuration()
+	}
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	return next(ctx, req)
+}
+
+// recovered logs a panic with its stack and tells the caller nothing of it.
+func recovered(log *slog.Logger) recovery.RecoveryHandlerFuncContext {
+	return func(ctx context.Context, p any) error {
+		log.ErrorContext(ctx, "panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		return status.Error(codes.Internal, "internal error")
+	}
+}
+
+// level is debug for what is normal, so that the hot path does not log.
+func level(c codes.Code) logging.Level {
+	switch c {
+	case codes.OK, codes.Canceled, codes.Unimplemented:
+		return logging.LevelDebug
+	case codes.Internal, codes.Unknown, codes.DataLoss:
+		return logging.LevelError
+	case codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted:
+		return logging.LevelWarn
+	}
+	return logging.LevelInfo
+}
+
+func logTo(log *slog.Logger) logging.Logger {
+	return logging.LoggerFunc(func(ctx context.Context, lvl logging.Level, msg string, fields ...any) {
+		log.Log(ctx, slog.Level(lvl), msg, fields...)
+	})
+}

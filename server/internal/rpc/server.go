@@ -1,0 +1,62 @@
+package rpc
+
+import (
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
+	"github.com/onceward/onceward/server/internal/onceward"
+)
+
+// maxMessage bounds a request: a result of the largest size a policy may allow,
+// and room for the rest.
+const maxMessage = onceward.MaxResultBytes + 64<<10
+
+// Config is what an operator decides about the gRPC server.
+type Config struct {
+	Reflection bool // serve reflection, v1 and v1alpha
+}
+
+// NewServer returns a gRPC server with the contract's services, health and
+// reflection registered. Health starts as NOT_SERVING.
+func NewServer(s *onceward.Service, log *slog.Logger, c Config) (*grpc.Server, *health.Server) {
+	g := grpc.NewServer(
+		grpc.ChainUnaryInterceptor(Unary(log)...),
+		grpc.ChainStreamInterceptor(Stream(log)...),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime:             5 * time.Second, // a client may ping every ten
+			PermitWithoutStream: true,
+		}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionAge:      30 * time.Minute, // grpc-go adds a jitter of 10 %
+			MaxConnectionAgeGrace: time.Minute,
+		}),
+	)
+	h := health.NewServer()
+	oncewardv1.RegisterOncewardServiceServer(g, NewOnceward(s, log))
+	oncewardv1.RegisterAdminServiceServer(g, oncewardv1.UnimplementedAdminServiceServer{})
+	healthpb.RegisterHealthServer(g, h)
+	if c.Reflection {
+		reflection.Register(g)
+	}
+	SetServing(h, false)
+	return g, h
+}
+
+// SetServing tells health watchers, for the process and for each service.
+func SetServing(h *health.Server, serving bool) {
+	status := healthpb.HealthCheckResponse_NOT_SERVING
+	if serving {
+		status = healthpb.HealthCheckResponse_SERVING
+	}
+	for _, service := range []string{"", oncewardv1.OncewardService_ServiceDesc.ServiceName, oncewardv1.AdminService_ServiceDesc.ServiceName} {
+		h.SetServingStatus(service, status)
+	}
+}
