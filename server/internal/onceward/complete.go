@@ -18,7 +18,7 @@ type CompleteRequest struct {
 func (q *CompleteRequest) resolve(p *Policy) error {
 	var c checks
 	q.ClaimID.check(&c)
-	checkToken(&c, q.Token, p)
+	checkToken(&c, q.Token, p.leastToken())
 	c.maxBytes("result", len(q.Result), p.MaxResultBytes)
 	c.maxBytes("result_type", len(q.ResultType), MaxResultTypeBytes)
 	c.optional("retention", q.Retention, MinRetention, p.MaxRetention)
@@ -32,6 +32,15 @@ func (q *CompleteRequest) resolve(p *Policy) error {
 	return c.err()
 }
 
+// leastToken is 0 where a claim may have been granted while the store was down:
+// such a claim has no token.
+func (p *Policy) leastToken() int64 {
+	if p.OnStoreDown == StoreDownOpen {
+		return 0
+	}
+	return 1
+}
+
 // HasResult tells whether there is anything to replay. A type alone counts.
 func (q *CompleteRequest) HasResult() bool { return len(q.Result) > 0 || q.ResultType != "" }
 
@@ -39,7 +48,11 @@ func (q *CompleteRequest) HasResult() bool { return len(q.Result) > 0 || q.Resul
 func DecideComplete(r Record, q *CompleteRequest, now time.Time) (Settlement, Record, error) {
 	holder := r.State == InProgress || r.Unsettled
 	if r.State != Absent && (!holder || r.Token != q.Token) {
-		return r.lost(q.Token, now), r, nil
+		s := r.lost(q.Token, now)
+		if s.Outcome == AlreadySettled {
+			s.RetainedUntil = r.ExpiresAt
+		}
+		return s, r, nil
 	}
 	s := Settlement{Outcome: OK, Recreated: r.State == Absent}
 	s.Late = !s.Recreated && !(r.State == InProgress && r.held(now))

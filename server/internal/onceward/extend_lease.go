@@ -15,7 +15,7 @@ type ExtendLeaseRequest struct {
 func (q *ExtendLeaseRequest) resolve(p *Policy) error {
 	var c checks
 	q.ClaimID.check(&c)
-	checkToken(&c, q.Token, p)
+	checkToken(&c, q.Token, 1)
 	c.optional("lease", q.Lease, MinLease, MaxLease)
 	q.Policy = p
 	q.Lease = Of(roundUp(q.Lease.or(p.Lease)))

@@ -16,7 +16,7 @@ type ReleaseRequest struct {
 func (q *ReleaseRequest) resolve(p *Policy) error {
 	var c checks
 	q.ClaimID.check(&c)
-	checkToken(&c, q.Token, p)
+	checkToken(&c, q.Token, 1)
 	c.maxBytes("reason", len(q.Reason), MaxReasonBytes)
 	c.optional("retry_after", q.RetryAfter, time.Nanosecond, MaxRetryAfter)
 	if q.Park && q.RetryAfter.Set {

@@ -23,11 +23,7 @@ type Settlement struct {
 	RetainedUntil  time.Time
 }
 
-func checkToken(c *checks, token int64, p *Policy) {
-	least := int64(1)
-	if p.OnStoreDown == StoreDownOpen {
-		least = 0 // the claim was granted while the store was down
-	}
+func checkToken(c *checks, token, least int64) {
 	if token < least || token > MaxToken {
 		c.fail("fencing_token", "must be between %d and %d", least, int64(MaxToken))
 	}
@@ -39,7 +35,6 @@ func (r *Record) lost(token int64, now time.Time) Settlement {
 	s := Settlement{Outcome: Lost, State: r.StateAt(now)}
 	if r.Token == token && r.State != Absent && !r.Unsettled {
 		s.Outcome = AlreadySettled
-		s.RetainedUntil = r.ExpiresAt
 	}
 	return s
 }

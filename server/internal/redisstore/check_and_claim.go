@@ -11,18 +11,14 @@ import (
 //go:embed check_and_claim.lua
 var checkAndClaimLua string
 
-var checkAndClaim = newScript("check_and_claim", 15, claimRecordLua, checkAndClaimLua)
+var checkAndClaim = newScript("check_and_claim", 16, claimRecordLua, checkAndClaimLua)
 
 // CheckAndClaim implements onceward.Store.
 func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequest) (onceward.ClaimVerdict, error) {
 	k := s.keys.claim(q.ClaimID)
-	lease := onceward.Millis(q.Lease.Value)
-	if q.Final {
-		lease = 0
-	}
 	r, err := s.write(ctx, q.Policy, checkAndClaim, []string{k.record, k.result, k.progress, k.parked},
-		k.name, requestHash(q.RequestID), lease, onceward.Millis(q.Retention.Value),
-		q.Fingerprint, q.Owner, q.Policy.MaxAttempts, q.Policy.OnStartedTakeover == onceward.TakeoverReconcile,
+		k.name, requestHash(q.RequestID), onceward.Millis(q.Lease.Value), onceward.Millis(q.Retention.Value),
+		q.Fingerprint, q.Owner, q.Policy.MaxAttempts, q.Policy.OnStartedTakeover == onceward.TakeoverReconcile, q.Final,
 		q.Namespace, q.Consumer, readable(q.Policy, q.Entity), readable(q.Policy, q.Key))
 	if err != nil {
 		return onceward.ClaimVerdict{}, err
@@ -43,16 +39,15 @@ func (r *reply) claimVerdict() (onceward.ClaimVerdict, error) {
 		ResultExpired:  r.enum(12, 0, 2) == 2,
 		Result:         r.result(13),
 	}
-	switch v.Outcome {
-	case onceward.StillInProgress:
-		v.RetryAfter, v.LeaseExpiresAt = hold, now.Add(hold)
-	case onceward.Claimed:
-		if hold > 0 {
-			v.LeaseExpiresAt = now.Add(hold)
-		}
-		if r.bool(4) {
-			v.Takeover = &onceward.Takeover{PreviousAttempt: v.Attempt - 1, PreviousOwner: r.str(5), EffectStarted: r.bool(6)}
-		}
+	held := v.Outcome == onceward.StillInProgress || v.Outcome == onceward.Claimed
+	if held && r.state(15) == onceward.InProgress {
+		v.LeaseExpiresAt = now.Add(hold)
+	}
+	if v.Outcome == onceward.StillInProgress {
+		v.RetryAfter = hold
+	}
+	if r.bool(4) {
+		v.Takeover = &onceward.Takeover{PreviousAttempt: v.Attempt - 1, PreviousOwner: r.str(5), EffectStarted: r.bool(6)}
 	}
 	return v, r.err
 }

@@ -4,14 +4,15 @@
 -- KEYS  1 record  2 result  3 index of claims in progress  4 index of parked ones
 -- ARGV  1 member (the record's name in the indexes)
 --       2 request (hash of the attempt's identity)
---       3 lease, ms (0: a final claim)   4 retention, ms
+--       3 lease, ms                      4 retention, ms
 --       5 fingerprint ('' : none)        6 owner
 --       7 most attempts (0: no limit)    8 '1': a started effect is not handed on
---       9 namespace  10 consumer  11 entity  12 key (9 to 12: what lists show)
--- reply 15 elements: outcome, token, attempt, reentrant, taken over, previous
+--       9 '1': a final claim
+--       10 namespace  11 consumer  12 entity  13 key (what lists show)
+-- reply 16 elements: outcome, token, attempt, reentrant, taken over, previous
 --       owner, previous had started, now (unix us), hold left (ms), record left
 --       (ms), first claimed (unix ms), completed (unix ms), result status,
---       result type, result
+--       result type, result, state now stored
 --       outcome: 1 claimed 2 in progress 3 duplicate 4 conflict 5 failed
 --                6 parked 7 needs reconcile
 -- clock Redis
@@ -42,7 +43,7 @@ local function reply(outcome, reentrant)
   local hold = 0
   if r.state == IN_PROGRESS or r.state == RELEASED then hold = r.hold end
   return { outcome, token, r.attempt, reentrant and 1 or 0, taken_over, previous, started, now, hold, r.ttl,
-    r.first, r.completed, status, kind, body }
+    r.first, r.completed, status, kind, body, r.state }
 end
 
 if r then
@@ -84,14 +85,14 @@ r.state, r.flags, r.token, r.attempt = IN_PROGRESS, flags, next_token(r.token, n
 r.request, r.owner, r.reason = request, owner, ''
 if print ~= '' then r.print = print end
 
-if lease == 0 then
+if ARGV[9] == '1' then
   if r.attempt > 1 then redis.call('ZREM', progress, member) end
   r.state, r.completed = COMPLETED, math.floor(now / 1000)
   r.flags = bit.bor(bit.band(flags, TAKEN_OVER + PRIOR_STARTED), FINAL)
   save(record_key, r, 0, retention)
   return reply(CLAIMED)
 end
-r.namespace, r.consumer, r.entity, r.key = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+r.namespace, r.consumer, r.entity, r.key = ARGV[10], ARGV[11], ARGV[12], ARGV[13]
 track(progress, member, now, lease + retention)
 save(record_key, r, lease, retention)
 return reply(CLAIMED)

@@ -36,9 +36,12 @@ func Stream(log *slog.Logger) []grpc.StreamServerInterceptor {
 	}
 }
 
-// deadline gives every call one: a call never outlasts it, and a call without
-// any has the server's own, plus what the caller is willing to wait.
+// deadline gives a call that brings none the server's own, plus what the caller
+// is willing to wait.
 func deadline(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if _, has := ctx.Deadline(); has {
+		return next(ctx, req)
+	}
 	bound := ownDeadline
 	if w, ok := req.(interface{ GetWait() *durationpb.Duration }); ok {
 		bound += w.GetWait().AsDuration()
