@@ -184,9 +184,6 @@ func warnOfUnserved(log *slog.Logger, p *onceward.Policies) {
 		if p.OnStoreDown == onceward.StoreDownOpen {
 			log.Warn("on_store_down: open is not served yet: calls fail while the store is down", "namespace", namespace)
 		}
-		if p.Routing == onceward.RouteByEntity {
-			log.Warn("routing: entity is not served yet: claims in this namespace are refused", "namespace", namespace)
-		}
 	}
 	warn("(defaults)", p.Default)
 	for name, n := range p.Namespaces {

@@ -29,9 +29,11 @@ type Store struct {
 	done   chan struct{}
 }
 
+// shard holds whole partitions: an ordered claim and its entity are in one.
 type shard struct {
-	mu      sync.Mutex
-	records map[onceward.RecordID]*onceward.Record
+	mu       sync.Mutex
+	records  map[onceward.RecordID]*onceward.Record
+	entities map[onceward.RecordID]*onceward.Entity
 }
 
 // New returns an empty store that reads the time from clock: time.Now, or a
@@ -40,6 +42,7 @@ func New(clock func() time.Time) *Store {
 	s := &Store{clock: clock, stop: make(chan struct{}), done: make(chan struct{})}
 	for i := range s.shards {
 		s.shards[i].records = map[onceward.RecordID]*onceward.Record{}
+		s.shards[i].entities = map[onceward.RecordID]*onceward.Entity{}
 	}
 	go s.sweep()
 	return s
@@ -59,7 +62,7 @@ func (s *Store) Len() int {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
-		n += len(sh.records)
+		n += len(sh.records) + len(sh.entities)
 		sh.mu.Unlock()
 	}
 	return n
@@ -77,25 +80,88 @@ func (s *Store) now() time.Time {
 	}
 }
 
-// decide runs one decision on the live record of id and stores what follows.
-func (s *Store) decide(ctx context.Context, id onceward.ClaimID, f func(r onceward.Record, now time.Time) (onceward.Record, error)) error {
-	if ctx.Err() != nil {
-		return onceward.Unavailable(ctx, ctx.Err())
+// decide runs one decision on what is stored for a claim, and stores what
+// follows.
+func (s *Store) decide(ctx context.Context, id onceward.ClaimID, f func(s onceward.Slot, now time.Time) (onceward.Slot, error)) error {
+	claim := id.Record()
+	sh, now, unlock, err := s.enter(ctx, claim)
+	if err != nil {
+		return err
 	}
-	rid := id.Record()
-	sh := &s.shards[rid.Partition%shards]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	now := s.now()
-	var r onceward.Record
-	if stored := sh.records[rid]; stored != nil && stored.ExpiresAt.After(now) {
-		r = *stored
+	defer unlock()
+	slot := onceward.Slot{Claim: sh.record(claim, now)}
+	entity := onceward.RecordID{}
+	if id.Entity != "" {
+		entity = id.EntityOf().Record()
+		slot.Entity = sh.entity(entity, now)
 	}
-	next, err := f(r, now)
-	if err == nil && next.State != onceward.Absent {
-		sh.records[rid] = &next
+	next, err := f(slot, now)
+	if err != nil {
+		return err
+	}
+	if next.Claim.State != onceward.Absent {
+		sh.records[claim] = &next.Claim
+	}
+	if id.Entity != "" {
+		sh.putEntity(entity, next.Entity)
+	}
+	return nil
+}
+
+// decideEntity runs one decision on an entity alone.
+func (s *Store) decideEntity(ctx context.Context, id onceward.EntityID, f func(e onceward.Entity, now time.Time) (onceward.Entity, error)) error {
+	entity := id.Record()
+	sh, now, unlock, err := s.enter(ctx, entity)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	next, err := f(sh.entity(entity, now), now)
+	if err == nil {
+		sh.putEntity(entity, next)
 	}
 	return err
+}
+
+// enter locks the shard of a partition and reads the clock.
+func (s *Store) enter(ctx context.Context, id onceward.RecordID) (sh *shard, now time.Time, unlock func(), err error) {
+	if ctx.Err() != nil {
+		return nil, now, nil, onceward.Unavailable(ctx, ctx.Err())
+	}
+	sh = &s.shards[id.Partition%shards]
+	sh.mu.Lock()
+	return sh, s.now(), sh.mu.Unlock, nil
+}
+
+func (sh *shard) record(id onceward.RecordID, now time.Time) onceward.Record {
+	if r := sh.records[id]; r != nil && r.ExpiresAt.After(now) {
+		return *r
+	}
+	return onceward.Record{}
+}
+
+// entity is what is remembered. A claim's hold on it has a life of its own.
+func (sh *shard) entity(id onceward.RecordID, now time.Time) onceward.Entity {
+	e := sh.entities[id]
+	switch {
+	case e == nil:
+		return onceward.Entity{}
+	case e.Known() && gone(e, now):
+		return onceward.DecideForgetEntity(*e)
+	}
+	return *e
+}
+
+func gone(e *onceward.Entity, now time.Time) bool {
+	return !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(now)
+}
+
+func (sh *shard) putEntity(id onceward.RecordID, e onceward.Entity) {
+	if !e.Known() && e.Holder == "" {
+		delete(sh.entities, id)
+		return
+	}
+	sh.entities[id] = &e
 }
 
 func (s *Store) sweep() {
@@ -121,6 +187,11 @@ func (s *Store) sweepShard(sh *shard) {
 			delete(sh.records, id)
 		} else if r.Result != nil && !r.Result.Until.After(now) {
 			r.Result.Type, r.Result.Body = "", nil
+		}
+	}
+	for id, e := range sh.entities {
+		if (!e.Known() || gone(e, now)) && !e.HeldUntil.After(now) {
+			delete(sh.entities, id)
 		}
 	}
 }

@@ -11,17 +11,17 @@ var _ onceward.Store = (*Store)(nil)
 
 // CheckAndClaim implements onceward.Store.
 func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequest) (v onceward.ClaimVerdict, err error) {
-	err = s.decide(ctx, q.ClaimID, func(r onceward.Record, now time.Time) (next onceward.Record, _ error) {
-		v, next = onceward.DecideCheckAndClaim(r, q, now)
-		return next, nil
+	err = s.decide(ctx, q.ClaimID, func(slot onceward.Slot, now time.Time) (next onceward.Slot, err error) {
+		v, next, err = onceward.DecideCheckAndClaim(slot, q, now)
+		return next, err
 	})
 	return v, err
 }
 
 // Complete implements onceward.Store.
 func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (v onceward.Settlement, err error) {
-	err = s.decide(ctx, q.ClaimID, func(r onceward.Record, now time.Time) (next onceward.Record, err error) {
-		v, next, err = onceward.DecideComplete(r, q, now)
+	err = s.decide(ctx, q.ClaimID, func(slot onceward.Slot, now time.Time) (next onceward.Slot, err error) {
+		v, next, err = onceward.DecideComplete(slot, q, now)
 		return next, err
 	})
 	return v, err
@@ -29,8 +29,8 @@ func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (v on
 
 // Release implements onceward.Store.
 func (s *Store) Release(ctx context.Context, q *onceward.ReleaseRequest) (v onceward.Settlement, err error) {
-	err = s.decide(ctx, q.ClaimID, func(r onceward.Record, now time.Time) (next onceward.Record, err error) {
-		v, next, err = onceward.DecideRelease(r, q, now)
+	err = s.decide(ctx, q.ClaimID, func(slot onceward.Slot, now time.Time) (next onceward.Slot, err error) {
+		v, next, err = onceward.DecideRelease(slot, q, now)
 		return next, err
 	})
 	return v, err
@@ -38,8 +38,8 @@ func (s *Store) Release(ctx context.Context, q *onceward.ReleaseRequest) (v once
 
 // ExtendLease implements onceward.Store.
 func (s *Store) ExtendLease(ctx context.Context, q *onceward.ExtendLeaseRequest) (v onceward.Settlement, err error) {
-	err = s.decide(ctx, q.ClaimID, func(r onceward.Record, now time.Time) (next onceward.Record, _ error) {
-		v, next = onceward.DecideExtendLease(r, q, now)
+	err = s.decide(ctx, q.ClaimID, func(slot onceward.Slot, now time.Time) (next onceward.Slot, _ error) {
+		v, next = onceward.DecideExtendLease(slot, q, now)
 		return next, nil
 	})
 	return v, err
@@ -47,9 +47,64 @@ func (s *Store) ExtendLease(ctx context.Context, q *onceward.ExtendLeaseRequest)
 
 // GetClaim implements onceward.Store.
 func (s *Store) GetClaim(ctx context.Context, q *onceward.GetClaimRequest) (c onceward.Claim, err error) {
-	err = s.decide(ctx, q.ClaimID, func(r onceward.Record, now time.Time) (onceward.Record, error) {
-		c = r.View(q.ClaimID, now)
-		return r, nil
+	err = s.decide(ctx, q.ClaimID, func(slot onceward.Slot, now time.Time) (onceward.Slot, error) {
+		c = slot.Claim.View(q.ClaimID, now)
+		return slot, nil
 	})
 	return c, err
+}
+
+// ApplyIfNewer implements onceward.Store.
+func (s *Store) ApplyIfNewer(ctx context.Context, q *onceward.ApplyIfNewerRequest) (v onceward.ApplyVerdict, err error) {
+	err = s.decideEntity(ctx, q.EntityID, func(e onceward.Entity, now time.Time) (next onceward.Entity, err error) {
+		v, next, err = onceward.DecideApplyIfNewer(e, q, now)
+		return next, err
+	})
+	return v, err
+}
+
+// GetEntity implements onceward.Store.
+func (s *Store) GetEntity(ctx context.Context, q *onceward.GetEntityRequest) (was onceward.Entity, err error) {
+	err = s.decideEntity(ctx, q.EntityID, func(e onceward.Entity, _ time.Time) (onceward.Entity, error) {
+		was = e
+		return e, nil
+	})
+	return was, err
+}
+
+// ForgetClaim implements onceward.Store.
+func (s *Store) ForgetClaim(ctx context.Context, q *onceward.ForgetClaimRequest) (was onceward.Claim, err error) {
+	err = s.decide(ctx, q.ClaimID, func(slot onceward.Slot, now time.Time) (next onceward.Slot, _ error) {
+		was, next = onceward.DecideForgetClaim(slot, q, now)
+		return next, nil
+	})
+	return was, err
+}
+
+// ResolveClaim implements onceward.Store.
+func (s *Store) ResolveClaim(ctx context.Context, q *onceward.ResolveClaimRequest) (c onceward.Claim, err error) {
+	err = s.decide(ctx, q.ClaimID, func(slot onceward.Slot, now time.Time) (next onceward.Slot, err error) {
+		c, next, err = onceward.DecideResolveClaim(slot, q, now)
+		return next, err
+	})
+	return c, err
+}
+
+// ReconcileEntity implements onceward.Store.
+func (s *Store) ReconcileEntity(ctx context.Context, q *onceward.ReconcileEntityRequest) (o onceward.ApplyOutcome, now onceward.Entity, err error) {
+	err = s.decideEntity(ctx, q.EntityID, func(e onceward.Entity, t time.Time) (next onceward.Entity, err error) {
+		o, next, err = onceward.DecideReconcileEntity(e, q, t)
+		now = next
+		return next, err
+	})
+	return o, now, err
+}
+
+// ForgetEntity implements onceward.Store.
+func (s *Store) ForgetEntity(ctx context.Context, q *onceward.ForgetEntityRequest) (was onceward.Entity, err error) {
+	err = s.decideEntity(ctx, q.EntityID, func(e onceward.Entity, _ time.Time) (onceward.Entity, error) {
+		was = e
+		return onceward.DecideForgetEntity(e), nil
+	})
+	return was, err
 }

@@ -14,12 +14,14 @@ const (
 	AlreadyFailed
 	IsParked
 	NeedsReconcile
+	OutOfOrder
 )
 
 // CheckAndClaimRequest asks for the right to perform the effect of one event.
 type CheckAndClaimRequest struct {
 	ClaimID
-	Ordered     bool   // the request carries an order
+	Ordered     bool   // the request carries an order: ClaimID.Entity, and
+	Event       Event  // what it says of the event; its ID is filled in
 	RequestID   string // identity of this attempt: the same id re-enters
 	Lease       Duration
 	Retention   Duration
@@ -29,6 +31,7 @@ type CheckAndClaimRequest struct {
 	Wait        Duration // how long to wait for a holder to finish
 
 	Policy *Policy // of the namespace; Service fills it in
+	Again  bool    // a waiter asks once more; Service fills it in
 }
 
 // ClaimVerdict is the answer. Fields are set where the outcome has them.
@@ -45,6 +48,8 @@ type ClaimVerdict struct {
 	CompletedAt    time.Time
 	Result         Result
 	ResultExpired  bool
+	Order          ApplyOutcome // OutOfOrder: what the order says
+	Entity         *Entity      // ordered, Claimed or OutOfOrder: where the entity stands
 }
 
 // Takeover tells about the attempt whose lease ran out.
@@ -67,9 +72,20 @@ func (q *CheckAndClaimRequest) resolve(p *Policy) error {
 	if q.Final && q.Lease.Set {
 		c.fail("lease", "excludes final: a final claim has no lease")
 	}
+	if q.Final && p.Routing == RouteByEntity {
+		c.fail("final", "is not for namespaces with routing: entity: work on an entity needs a lease")
+	}
+	c.maxBytes("order.state", len(q.Event.State), MaxStateBytes)
 	if err := c.err(); err != nil {
 		return err
 	}
+	if err := p.checkRouting("order.entity", q.Ordered, q.Entity); err != nil {
+		return err
+	}
+	if err := q.Event.Version.check("order.version"); err != nil {
+		return err
+	}
+	q.Event.ID = p.Readable(q.Key)
 	if q.Final && !p.AllowFinal {
 		return &Error{Reason: ReasonFinalNotAllowed, Message: "the namespace's policy forbids final claims"}
 	}
@@ -79,36 +95,87 @@ func (q *CheckAndClaimRequest) resolve(p *Policy) error {
 	return nil
 }
 
-// DecideCheckAndClaim gives the verdict and the record that follows it.
-func DecideCheckAndClaim(r Record, q *CheckAndClaimRequest, now time.Time) (ClaimVerdict, Record) {
+// DecideCheckAndClaim gives the verdict and what follows it.
+func DecideCheckAndClaim(s Slot, q *CheckAndClaimRequest, now time.Time) (ClaimVerdict, Slot, error) {
+	r := &s.Claim
 	switch {
 	case r.Fingerprint != "" && q.Fingerprint != "" && r.Fingerprint != q.Fingerprint:
-		return r.answer(Conflict, now), r
+		return r.answer(Conflict, now), s, nil
 	case r.settled() && r.Final && r.RequestID == q.RequestID:
-		return r.claimed(true, now), r
+		return r.claimed(true, now), s, nil
 	case r.State == Completed:
-		return r.answer(Duplicate, now), r
+		return r.answer(Duplicate, now), s, nil
 	case r.State == Failed:
-		return r.answer(AlreadyFailed, now), r
+		return r.answer(AlreadyFailed, now), s, nil
 	case r.State == Parked:
-		return r.answer(IsParked, now), r
-	case r.State == InProgress && r.RequestID == q.RequestID:
-		r.renew(q, now)
-		return r.claimed(true, now), r
+		return r.answer(IsParked, now), s, nil
+	case r.State == InProgress && r.RequestID == q.RequestID && r.held(now):
+		return s.reenter(q, now)
 	case r.State == InProgress && r.held(now), r.State == Released && r.held(now):
-		return r.answer(StillInProgress, now), r
+		return r.answer(StillInProgress, now), s, nil
+	case r.State == InProgress && r.RequestID == q.RequestID:
+		return s.inOrder(q, now, s.reenter)
 	case r.State == InProgress && r.EffectStarted && q.Policy.OnStartedTakeover == TakeoverReconcile:
-		return r.answer(NeedsReconcile, now), r
-	case r.State != Absent && q.Policy.MaxAttempts > 0 && int(r.Attempt) >= q.Policy.MaxAttempts:
+		return r.answer(NeedsReconcile, now), s, nil
+	case !r.absent() && q.Policy.MaxAttempts > 0 && int(r.Attempt-r.Base) >= q.Policy.MaxAttempts:
 		r.parkExhausted(now)
-		return r.answer(IsParked, now), r
+		return r.answer(IsParked, now), s, nil
 	}
-	r.grant(q, now)
-	v := r.claimed(false, now)
-	if r.Final {
-		r.PreviousOwner = "" // told once: a finished record does not keep it
+	return s.inOrder(q, now, s.grant)
+}
+
+// inOrder goes on to next if the order lets the event through.
+func (s *Slot) inOrder(q *CheckAndClaimRequest, now time.Time, next func(*CheckAndClaimRequest, time.Time) (ClaimVerdict, Slot, error)) (ClaimVerdict, Slot, error) {
+	if q.Entity == "" {
+		return next(q, now)
 	}
-	return v, r
+	before := *s
+	j, err := s.Entity.judge(q.Event, &q.Policy.Ordering, q.holder(), now)
+	if err != nil {
+		return ClaimVerdict{}, before, err
+	}
+	if j.outcome == Applied {
+		return next(q, now)
+	}
+	if j.outcome != Future && j.outcome != Busy {
+		s.Entity.keep(now, q.Policy.Ordering.Retention)
+	}
+	e := s.Entity
+	return ClaimVerdict{Outcome: OutOfOrder, Order: j.outcome, RetryAfter: j.retryAfter, Entity: &e}, *s, nil
+}
+
+// holder is how an ordered claim is known to its entity.
+func (id ClaimID) holder() string {
+	if id.Entity == "" {
+		return ""
+	}
+	return id.Record().Name
+}
+
+// reenter gives the holder its own claim again.
+func (s *Slot) reenter(q *CheckAndClaimRequest, now time.Time) (ClaimVerdict, Slot, error) {
+	s.Claim.renew(q, now)
+	return s.holding(q, true, now)
+}
+
+// grant gives the claim to a new attempt.
+func (s *Slot) grant(q *CheckAndClaimRequest, now time.Time) (ClaimVerdict, Slot, error) {
+	s.Claim.grant(q, now)
+	return s.holding(q, false, now)
+}
+
+// holding reserves the entity for the claim and answers the holder.
+func (s *Slot) holding(q *CheckAndClaimRequest, reentrant bool, now time.Time) (ClaimVerdict, Slot, error) {
+	v := s.Claim.claimed(reentrant, now)
+	if s.Claim.Final {
+		s.Claim.PreviousOwner = "" // told once: a finished record does not keep it
+	}
+	if q.Entity != "" {
+		s.Entity.reserve(q.holder(), s.Claim.HeldUntil)
+		e := s.Entity
+		v.Entity = &e
+	}
+	return v, *s, nil
 }
 
 // renew gives the holder's own repeat a new lease and changes nothing else.
@@ -121,21 +188,21 @@ func (r *Record) renew(q *CheckAndClaimRequest, now time.Time) {
 
 // grant hands the claim to a new attempt.
 func (r *Record) grant(q *CheckAndClaimRequest, now time.Time) {
+	if r.absent() {
+		*r = Record{Token: r.Token, FirstClaimedAt: now}
+	}
 	r.TakenOver = r.State == InProgress
 	r.PriorStarted = r.EffectStarted
 	r.PreviousOwner = ""
 	if r.TakenOver {
 		r.PreviousOwner = r.Owner
 	}
-	if r.State == Absent {
-		r.FirstClaimedAt = now
-	}
 	if q.Fingerprint != "" {
 		r.Fingerprint = q.Fingerprint
 	}
 	r.Token = nextToken(r.Token, now)
 	r.Attempt++
-	r.RequestID, r.Owner, r.Reason = q.RequestID, q.Owner, ""
+	r.RequestID, r.Owner, r.Reason, r.Event = q.RequestID, q.Owner, "", q.Event
 	r.State = InProgress
 	r.hold(now, q.Lease.Value, q.Retention.Value)
 	if q.Final {

@@ -29,7 +29,10 @@ func (q *CompleteRequest) resolve(p *Policy) error {
 	q.Policy = p
 	q.Retention.Value = roundUp(q.Retention.Value)
 	q.ResultRetention.Value = roundUp(q.ResultRetention.Value)
-	return c.err()
+	if err := c.err(); err != nil {
+		return err
+	}
+	return p.checkRouting("entity", false, q.Entity)
 }
 
 // leastToken is 0 where a claim may have been granted while the store was down:
@@ -44,35 +47,45 @@ func (p *Policy) leastToken() int64 {
 // HasResult tells whether there is anything to replay. A type alone counts.
 func (q *CompleteRequest) HasResult() bool { return len(q.Result) > 0 || q.ResultType != "" }
 
-// DecideComplete gives the answer and the record that follows it.
-func DecideComplete(r Record, q *CompleteRequest, now time.Time) (Settlement, Record, error) {
+// DecideComplete gives the answer and what follows it.
+func DecideComplete(s Slot, q *CompleteRequest, now time.Time) (Settlement, Slot, error) {
+	r := &s.Claim
 	holder := r.State == InProgress || r.Unsettled
 	if r.State != Absent && (!holder || r.Token != q.Token) {
-		s := r.lost(q.Token, now)
-		if s.Outcome == AlreadySettled {
-			s.RetainedUntil = r.ExpiresAt
+		v := r.lost(q.Token, now)
+		if v.Outcome == AlreadySettled {
+			v.RetainedUntil = r.ExpiresAt
 		}
-		return s, r, nil
+		return s.withEntity(v, q.ClaimID), s, nil
 	}
-	s := Settlement{Outcome: OK, Recreated: r.State == Absent}
-	s.Late = !s.Recreated && !(r.State == InProgress && r.held(now))
+	v := Settlement{Outcome: OK, Recreated: r.State == Absent}
+	v.Late = !v.Recreated && !(r.State == InProgress && r.held(now))
 	retention := q.Policy.Retention
-	if s.Recreated {
-		r = Record{Token: q.Token, Attempt: 1, FirstClaimedAt: now}
+	if v.Recreated {
+		*r = Record{Token: q.Token, Attempt: 1, FirstClaimedAt: now}
 	} else {
 		retention = r.retention()
 	}
 	retention = q.Retention.or(retention)
 	if q.ResultRetention.Set && q.ResultRetention.Value > retention {
-		return Settlement{}, r, ResultOutlives(retention)
+		return Settlement{}, s, ResultOutlives(retention)
 	}
+	s.settle(q.ClaimID, true, q.Policy, now)
 	r.complete(q.state(), now, retention)
 	if q.HasResult() {
 		until := now.Add(min(q.ResultRetention.or(q.Policy.ResultRetention), retention))
 		r.Result = &Result{Type: q.ResultType, Body: q.Result, Until: until}
 	}
-	s.State, s.RetainedUntil = r.State, r.ExpiresAt
-	return s, r, nil
+	v.State, v.RetainedUntil = r.State, r.ExpiresAt
+	return s.withEntity(v, q.ClaimID), s, nil
+}
+
+func (s *Slot) withEntity(v Settlement, id ClaimID) Settlement {
+	if id.Entity != "" {
+		e := s.Entity
+		v.Entity = &e
+	}
+	return v
 }
 
 // ResultOutlives refuses a result that would be kept longer than its mark.
@@ -94,6 +107,6 @@ func (r *Record) complete(s State, now time.Time, retention time.Duration) {
 	r.CompletedAt = now
 	r.EffectStarted, r.Unsettled, r.TakenOver, r.PriorStarted = false, false, false, false
 	r.RequestID, r.PreviousOwner, r.Reason = "", "", ""
-	r.Result = nil
+	r.Result, r.Event, r.Base = nil, Event{}, 0
 	r.hold(now, 0, retention)
 }

@@ -14,18 +14,23 @@ type Reason string
 
 // The reasons. Package rpc maps each to one gRPC status code.
 const (
-	ReasonFieldInvalid     Reason = "FIELD_INVALID"     // a field breaks its bound; Violations name it
-	ReasonEffectStarted    Reason = "EFFECT_STARTED"    // Release without park although the effect may have happened
-	ReasonFinalNotAllowed  Reason = "FINAL_NOT_ALLOWED" // the namespace's policy forbids final claims
-	ReasonRouting          Reason = "ROUTING"           // an order in a namespace that routes by key
-	ReasonNamespaceUnknown Reason = "NAMESPACE_UNKNOWN" // strict policies, and the namespace is not listed
-	ReasonRecordUnreadable Reason = "RECORD_UNREADABLE" // a stored record has a shape this release does not know
-	ReasonStoreUnavailable Reason = "STORE_UNAVAILABLE" // the store could not be asked
-	ReasonStoreFull        Reason = "STORE_FULL"        // the store takes no more writes
-	ReasonReplication      Reason = "REPLICATION"       // written, but fewer replicas than asked for confirmed it
-	ReasonDeadline         Reason = "DEADLINE"          // time ran out; the outcome is unknown
-	ReasonCanceled         Reason = "CANCELED"          // the caller went away; the outcome is unknown
-	ReasonNotImplemented   Reason = "NOT_IMPLEMENTED"   // this release does not have it yet
+	ReasonFieldInvalid        Reason = "FIELD_INVALID"         // a field breaks its bound; Violations name it
+	ReasonEffectStarted       Reason = "EFFECT_STARTED"        // Release without park although the effect may have happened
+	ReasonFinalNotAllowed     Reason = "FINAL_NOT_ALLOWED"     // the namespace's policy forbids final claims
+	ReasonVersionUnit         Reason = "VERSION_UNIT"          // a timestamp that no sender can mean
+	ReasonVersionKindMismatch Reason = "VERSION_KIND_MISMATCH" // the entity counts in another kind
+	ReasonClaimHeld           Reason = "CLAIM_HELD"            // ResolveClaim of a claim whose lease is running
+	ReasonClaimSettled        Reason = "CLAIM_SETTLED"         // ResolveClaim of a finished claim
+	ReasonClaimNotFound       Reason = "CLAIM_NOT_FOUND"       // ResolveClaim of nothing
+	ReasonRouting             Reason = "ROUTING"               // an order in a namespace that routes by key
+	ReasonNamespaceUnknown    Reason = "NAMESPACE_UNKNOWN"     // strict policies, and the namespace is not listed
+	ReasonRecordUnreadable    Reason = "RECORD_UNREADABLE"     // a stored record has a shape this release does not know
+	ReasonStoreUnavailable    Reason = "STORE_UNAVAILABLE"     // the store could not be asked
+	ReasonStoreFull           Reason = "STORE_FULL"            // the store takes no more writes
+	ReasonReplication         Reason = "REPLICATION"           // written, but fewer replicas than asked for confirmed it
+	ReasonDeadline            Reason = "DEADLINE"              // time ran out; the outcome is unknown
+	ReasonCanceled            Reason = "CANCELED"              // the caller went away; the outcome is unknown
+	ReasonNotImplemented      Reason = "NOT_IMPLEMENTED"       // this release does not have it yet
 )
 
 // Violation is one field that breaks its bound.

@@ -19,17 +19,35 @@ func (q *ExtendLeaseRequest) resolve(p *Policy) error {
 	c.optional("lease", q.Lease, MinLease, MaxLease)
 	q.Policy = p
 	q.Lease = Of(roundUp(q.Lease.or(p.Lease)))
-	return c.err()
+	if err := c.err(); err != nil {
+		return err
+	}
+	return p.checkRouting("entity", false, q.Entity)
 }
 
-// DecideExtendLease gives the answer and the record that follows it. A lease
-// that is over is extended if nobody came in between; nothing is ever created
-// or won back.
-func DecideExtendLease(r Record, q *ExtendLeaseRequest, now time.Time) (Settlement, Record) {
+// DecideExtendLease gives the answer and what follows it. A lease that is over is
+// extended if nobody came in between, neither to the claim nor to its entity;
+// nothing is ever created or won back.
+func DecideExtendLease(s Slot, q *ExtendLeaseRequest, now time.Time) (Settlement, Slot) {
+	r := &s.Claim
 	if r.State != InProgress || r.Token != q.Token {
-		return r.lost(q.Token, now), r
+		return r.lost(q.Token, now), s
+	}
+	if q.Entity != "" && !r.held(now) && s.Entity.passed(r.Event, q.holder(), now) {
+		return Settlement{Outcome: Lost, State: Expired}, s
 	}
 	r.EffectStarted = r.EffectStarted || q.EffectStarted
 	r.hold(now, q.Lease.Value, r.retention())
-	return Settlement{Outcome: OK, State: r.State, LeaseExpiresAt: r.HeldUntil}, r
+	if q.Entity != "" {
+		s.Entity.reserve(q.holder(), r.HeldUntil)
+	}
+	return Settlement{Outcome: OK, State: r.State, LeaseExpiresAt: r.HeldUntil}, s
+}
+
+// passed tells whether the entity went on without a claim whose lease ran out.
+func (e *Entity) passed(ev Event, holder string, now time.Time) bool {
+	if e.blocked(holder, now) > 0 {
+		return true
+	}
+	return !ev.Version.IsZero() && !e.moves(ev)
 }

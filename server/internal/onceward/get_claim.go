@@ -30,7 +30,10 @@ func (q *GetClaimRequest) resolve(p *Policy) error {
 	var c checks
 	q.ClaimID.check(&c)
 	q.Policy = p
-	return c.err()
+	if err := c.err(); err != nil {
+		return err
+	}
+	return p.checkRouting("entity", false, q.Entity)
 }
 
 // View is the record as a Claim.

@@ -37,7 +37,7 @@ func (id ClaimID) Record() RecordID {
 	if id.Entity == "" {
 		return place(hashParts("claim", id.Namespace, id.Consumer, id.Key))
 	}
-	home := place(hashParts("entity", id.Namespace, id.Consumer, id.Entity))
+	home := id.EntityOf().Record()
 	claim := place(hashParts("ordered claim", id.Namespace, id.Consumer, id.Entity, id.Key))
 	return RecordID{Partition: home.Partition, Name: claim.Name}
 }
@@ -79,6 +79,9 @@ func (id ClaimID) check(c *checks) {
 	c.namespace(id.Namespace)
 	c.name("consumer", id.Consumer)
 	c.text("key", id.Key)
+	if id.Entity != "" {
+		c.text("entity", id.Entity)
+	}
 }
 
 func (c *checks) name(field, s string) {

@@ -11,6 +11,8 @@ const (
 	MaxOwnerBytes       = 128
 	MaxFingerprintBytes = 64
 	MaxReasonBytes      = 1024
+	MaxStateBytes       = 128
+	MaxActorBytes       = 128
 	MaxResultTypeBytes  = 128
 	MaxResultBytes      = 1 << 20 // the most a policy may allow
 

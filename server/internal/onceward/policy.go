@@ -175,3 +175,15 @@ func (p *Policies) For(namespace string) (*Policy, error) {
 	}
 	return p.Default, nil
 }
+
+// checkRouting refuses a claim's entity where claims live by their key, and asks
+// for one where they live by their entity. field is how the call names it.
+func (p *Policy) checkRouting(field string, ordered bool, entity string) error {
+	switch {
+	case p.Routing == RouteByKey && (ordered || entity != ""):
+		return &Error{Reason: ReasonRouting, Message: "the namespace routes by key: an order or an entity is for namespaces with routing: entity"}
+	case p.Routing == RouteByEntity && entity == "":
+		return Invalid(field, "is required in a namespace with routing: entity")
+	}
+	return nil
+}

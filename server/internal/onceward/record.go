@@ -6,7 +6,8 @@ import "time"
 type State uint8
 
 // The states. A record is never stored as Absent or Expired: the first is no
-// record, the second is InProgress with its lease over.
+// record, the second is InProgress with its lease over. Forgotten is the
+// tombstone that ForgetClaim leaves; callers see Absent.
 const (
 	Absent State = iota
 	InProgress
@@ -15,6 +16,7 @@ const (
 	Failed
 	Parked
 	Expired
+	Forgotten
 )
 
 // Record is what a store keeps of one claim. The zero Record is an absent one.
@@ -22,6 +24,7 @@ type Record struct {
 	State   State
 	Token   int64 // the fencing token of the last holder
 	Attempt int32
+	Base    int32 // attempts before an operator let it start afresh; they do not count
 
 	Final         bool // completed by a final claim
 	EffectStarted bool // sticks through take-overs until completed or resolved
@@ -41,6 +44,15 @@ type Record struct {
 	ExpiresAt      time.Time // when the record itself goes
 
 	Result *Result // nil where none was stored
+
+	Event Event // of an ordered claim in progress: what its completion moves the entity to
+}
+
+// Slot is what a decision about a claim looks at: its record and, where claims
+// are ordered, its entity.
+type Slot struct {
+	Claim  Record
+	Entity Entity
 }
 
 // Result is what a completion stores for replay.
@@ -52,12 +64,16 @@ type Result struct {
 
 // StateAt is the state as callers see it.
 func (r *Record) StateAt(now time.Time) State {
-	if r.State == InProgress && !r.held(now) {
+	switch {
+	case r.State == InProgress && !r.held(now):
 		return Expired
+	case r.State == Forgotten:
+		return Absent
 	}
 	return r.State
 }
 
+func (r *Record) absent() bool            { return r.State == Absent || r.State == Forgotten }
 func (r *Record) settled() bool           { return r.State == Completed || r.State == Failed }
 func (r *Record) held(now time.Time) bool { return r.HeldUntil.After(now) }
 

@@ -24,24 +24,29 @@ func (q *ReleaseRequest) resolve(p *Policy) error {
 	}
 	q.Policy = p
 	q.RetryAfter.Value = roundUp(q.RetryAfter.Value)
-	return c.err()
+	if err := c.err(); err != nil {
+		return err
+	}
+	return p.checkRouting("entity", false, q.Entity)
 }
 
-// DecideRelease gives the answer and the record that follows it.
-func DecideRelease(r Record, q *ReleaseRequest, now time.Time) (Settlement, Record, error) {
+// DecideRelease gives the answer and what follows it.
+func DecideRelease(s Slot, q *ReleaseRequest, now time.Time) (Settlement, Slot, error) {
+	r := &s.Claim
 	if r.State != InProgress || r.Token != q.Token {
-		return r.lost(q.Token, now), r, nil
+		return r.lost(q.Token, now), s, nil
 	}
 	if r.EffectStarted && !q.Park {
-		return Settlement{}, r, EffectStarted()
+		return Settlement{}, s, EffectStarted()
 	}
+	s.settle(q.ClaimID, false, q.Policy, now)
 	retention := r.retention()
 	r.State, r.Reason, r.RequestID = Released, q.Reason, ""
 	if q.Park {
 		r.State = Parked
 	}
 	r.hold(now, q.RetryAfter.Value, retention)
-	return Settlement{Outcome: OK, State: r.State}, r, nil
+	return Settlement{Outcome: OK, State: r.State}, s, nil
 }
 
 // EffectStarted refuses to give back what must not be retried blindly.

@@ -28,6 +28,26 @@ type Store interface {
 
 	// GetClaim answers State Absent where there is no record.
 	GetClaim(ctx context.Context, q *GetClaimRequest) (Claim, error)
+
+	// ApplyIfNewer also fails with VERSION_KIND_MISMATCH.
+	ApplyIfNewer(ctx context.Context, q *ApplyIfNewerRequest) (ApplyVerdict, error)
+
+	// GetEntity answers an Entity that is not Known where there is no record.
+	GetEntity(ctx context.Context, q *GetEntityRequest) (Entity, error)
+
+	// ForgetClaim gives the claim as it was.
+	ForgetClaim(ctx context.Context, q *ForgetClaimRequest) (Claim, error)
+
+	// ResolveClaim gives the claim as it is then. It also fails with
+	// CLAIM_NOT_FOUND, CLAIM_HELD and CLAIM_SETTLED.
+	ResolveClaim(ctx context.Context, q *ResolveClaimRequest) (Claim, error)
+
+	// ReconcileEntity gives Applied or Stale, and the entity as it is then. It
+	// also fails with VERSION_KIND_MISMATCH.
+	ReconcileEntity(ctx context.Context, q *ReconcileEntityRequest) (ApplyOutcome, Entity, error)
+
+	// ForgetEntity gives the entity as it was.
+	ForgetEntity(ctx context.Context, q *ForgetEntityRequest) (Entity, error)
 }
 
 // Service checks requests, applies the namespace's policy and lets callers
@@ -55,36 +75,22 @@ type request interface {
 }
 
 // prepare applies the namespace's policy to a request.
-func (s *Service) prepare(q request, id *ClaimID, ordered bool) error {
-	p, err := s.policies.Load().For(id.Namespace)
+func (s *Service) prepare(q request, namespace string) error {
+	p, err := s.policies.Load().For(namespace)
 	if err != nil {
-		if invalid := CheckNamespace(id.Namespace); invalid != nil {
+		if invalid := CheckNamespace(namespace); invalid != nil {
 			return invalid
 		}
 		return err
 	}
-	if err := q.resolve(p); err != nil {
-		return err
-	}
-	return checkRouting(p, ordered || id.Entity != "")
-}
-
-// checkRouting refuses an order where claims live by their key.
-func checkRouting(p *Policy, ordered bool) error {
-	switch {
-	case p.Routing == RouteByEntity:
-		return &Error{Reason: ReasonNotImplemented, Message: "namespaces with routing: entity are not served yet"}
-	case ordered:
-		return &Error{Reason: ReasonRouting, Message: "the namespace routes by key: order and entity are for namespaces with routing: entity"}
-	}
-	return nil
+	return q.resolve(p)
 }
 
 // CheckAndClaim answers whether the event is handled, being handled, or the
 // caller's. With Wait it asks again until the holder has finished or the wait is
 // over.
 func (s *Service) CheckAndClaim(ctx context.Context, q *CheckAndClaimRequest) (ClaimVerdict, error) {
-	if err := s.prepare(q, &q.ClaimID, q.Ordered); err != nil {
+	if err := s.prepare(q, q.Namespace); err != nil {
 		return ClaimVerdict{}, err
 	}
 	if q.RequestID == "" {
@@ -99,7 +105,7 @@ func (s *Service) CheckAndClaim(ctx context.Context, q *CheckAndClaimRequest) (C
 
 // Complete records that the effect happened, or failed for good.
 func (s *Service) Complete(ctx context.Context, q *CompleteRequest) (Settlement, error) {
-	if err := s.prepare(q, &q.ClaimID, false); err != nil {
+	if err := s.prepare(q, q.Namespace); err != nil {
 		return Settlement{}, err
 	}
 	defer s.waiting.wake(q.ClaimID)
@@ -108,7 +114,7 @@ func (s *Service) Complete(ctx context.Context, q *CompleteRequest) (Settlement,
 
 // Release gives a claim back without its effect.
 func (s *Service) Release(ctx context.Context, q *ReleaseRequest) (Settlement, error) {
-	if err := s.prepare(q, &q.ClaimID, false); err != nil {
+	if err := s.prepare(q, q.Namespace); err != nil {
 		return Settlement{}, err
 	}
 	defer s.waiting.wake(q.ClaimID)
@@ -117,7 +123,7 @@ func (s *Service) Release(ctx context.Context, q *ReleaseRequest) (Settlement, e
 
 // ExtendLease keeps a claim held.
 func (s *Service) ExtendLease(ctx context.Context, q *ExtendLeaseRequest) (Settlement, error) {
-	if err := s.prepare(q, &q.ClaimID, false); err != nil {
+	if err := s.prepare(q, q.Namespace); err != nil {
 		return Settlement{}, err
 	}
 	return s.store.ExtendLease(ctx, q)
@@ -125,8 +131,62 @@ func (s *Service) ExtendLease(ctx context.Context, q *ExtendLeaseRequest) (Settl
 
 // GetClaim reads a claim. It decides nothing.
 func (s *Service) GetClaim(ctx context.Context, q *GetClaimRequest) (Claim, error) {
-	if err := s.prepare(q, &q.ClaimID, false); err != nil {
+	if err := s.prepare(q, q.Namespace); err != nil {
 		return Claim{}, err
 	}
 	return s.store.GetClaim(ctx, q)
+}
+
+// ApplyIfNewer answers whether an event is newer than what was applied, and
+// moves the watermark to it if it is.
+func (s *Service) ApplyIfNewer(ctx context.Context, q *ApplyIfNewerRequest) (ApplyVerdict, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return ApplyVerdict{}, err
+	}
+	if q.RequestID == "" {
+		q.RequestID = rand.Text()
+	}
+	return s.store.ApplyIfNewer(ctx, q)
+}
+
+// GetEntity reads an entity. It decides nothing.
+func (s *Service) GetEntity(ctx context.Context, q *GetEntityRequest) (Entity, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return Entity{}, err
+	}
+	return s.store.GetEntity(ctx, q)
+}
+
+// ForgetClaim removes a claim.
+func (s *Service) ForgetClaim(ctx context.Context, q *ForgetClaimRequest) (Claim, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return Claim{}, err
+	}
+	defer s.waiting.wake(q.ClaimID)
+	return s.store.ForgetClaim(ctx, q)
+}
+
+// ResolveClaim records what an operator found out about a claim.
+func (s *Service) ResolveClaim(ctx context.Context, q *ResolveClaimRequest) (Claim, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return Claim{}, err
+	}
+	defer s.waiting.wake(q.ClaimID)
+	return s.store.ResolveClaim(ctx, q)
+}
+
+// ReconcileEntity sets an entity to what the source of truth says.
+func (s *Service) ReconcileEntity(ctx context.Context, q *ReconcileEntityRequest) (ApplyOutcome, Entity, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return 0, Entity{}, err
+	}
+	return s.store.ReconcileEntity(ctx, q)
+}
+
+// ForgetEntity removes what is remembered of an entity.
+func (s *Service) ForgetEntity(ctx context.Context, q *ForgetEntityRequest) (Entity, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return Entity{}, err
+	}
+	return s.store.ForgetEntity(ctx, q)
 }

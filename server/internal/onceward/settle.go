@@ -21,6 +21,7 @@ type Settlement struct {
 	Recreated      bool
 	LeaseExpiresAt time.Time
 	RetainedUntil  time.Time
+	Entity         *Entity // Complete of an ordered claim: where the entity stands now
 }
 
 func checkToken(c *checks, token, least int64) {
@@ -33,8 +34,36 @@ func checkToken(c *checks, token, least int64) {
 // has been settled already.
 func (r *Record) lost(token int64, now time.Time) Settlement {
 	s := Settlement{Outcome: Lost, State: r.StateAt(now)}
-	if r.Token == token && r.State != Absent && !r.Unsettled {
+	if r.Token == token && !r.absent() && !r.Unsettled {
 		s.Outcome = AlreadySettled
 	}
 	return s
+}
+
+// settle ends an ordered claim's hold on its entity. With applied the entity
+// moves to the claim's event, unless it has moved past it.
+func (s *Slot) settle(id ClaimID, applied bool, p *Policy, now time.Time) {
+	if id.Entity == "" {
+		return
+	}
+	e, ev := &s.Entity, s.Claim.Event
+	e.free(id.holder())
+	if applied && e.moves(ev) {
+		e.advance(ev, "", &p.Ordering, now)
+		e.keep(now, p.Ordering.Retention)
+	}
+}
+
+// moves tells whether a finished event moves the entity: it brings a version
+// above the watermark, or has no version and brings a state.
+func (e *Entity) moves(ev Event) bool {
+	switch {
+	case ev.Version.IsZero():
+		return ev.State != ""
+	case e.Version.IsZero():
+		return true
+	case e.Version.Kind != ev.Version.Kind:
+		return false // reconciled to another kind meanwhile
+	}
+	return !e.Applied || ev.Version.Compare(e.Version) > 0
 }

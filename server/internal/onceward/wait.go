@@ -31,6 +31,7 @@ func (s *Service) wait(ctx context.Context, q *CheckAndClaimRequest, v ClaimVerd
 		return v, nil
 	}
 	defer leave()
+	q.Again = true
 	for poll := firstPoll; ; poll = min(poll*3/2, slowPoll) {
 		left := time.Until(until)
 		if left <= 0 {

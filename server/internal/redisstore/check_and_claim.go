@@ -11,25 +11,38 @@ import (
 //go:embed check_and_claim.lua
 var checkAndClaimLua string
 
-var checkAndClaim = newScript("check_and_claim", 16, claimRecordLua, checkAndClaimLua)
+var checkAndClaim = newScript("check_and_claim", 19, checkAndClaimLua, decisionLogLua, claimRecordLua, entityRecordLua)
 
 // CheckAndClaim implements onceward.Store.
 func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequest) (onceward.ClaimVerdict, error) {
 	k := s.keys.claim(q.ClaimID)
-	r, err := s.write(ctx, q.Policy, checkAndClaim, []string{k.record, k.result, k.progress, k.parked},
+	keys := []string{k.record, k.result, k.progress, k.parked, k.log}
+	args := []any{
 		k.name, requestHash(q.RequestID), onceward.Millis(q.Lease.Value), onceward.Millis(q.Retention.Value),
 		q.Fingerprint, q.Owner, q.Policy.MaxAttempts, q.Policy.OnStartedTakeover == onceward.TakeoverReconcile, q.Final,
-		q.Namespace, q.Consumer, readable(q.Policy, q.Entity), readable(q.Policy, q.Key))
+	}
+	args = append(append(args, subject(q.Policy, q.ClaimID)...), string(q.Policy.Audit), q.Again)
+	if e := k.entity; e != nil {
+		o := &q.Policy.Ordering
+		keys = append(keys, e.record, e.hold, e.flagged)
+		args = append(args, q.Event.Version.Encode(), q.Event.ID, q.Event.State, onceward.Millis(o.Retention))
+		args = append(append(args, rules(o, q.Event.State)...), e.name)
+	}
+	r, err := s.write(ctx, q.Policy, checkAndClaim, keys, args...)
 	if err != nil {
 		return onceward.ClaimVerdict{}, err
 	}
-	return r.claimVerdict()
+	v, err := r.claimVerdict()
+	if k.entity == nil || v.Outcome != onceward.Claimed && v.Outcome != onceward.OutOfOrder {
+		v.Entity = nil
+	}
+	return v, err
 }
 
 func (r *reply) claimVerdict() (onceward.ClaimVerdict, error) {
 	now, hold := r.unixMicros(7), r.millis(8)
 	v := onceward.ClaimVerdict{
-		Outcome:        onceward.ClaimOutcome(r.enum(0, int64(onceward.Claimed), int64(onceward.NeedsReconcile))),
+		Outcome:        onceward.ClaimOutcome(r.enum(0, int64(onceward.Claimed), int64(onceward.OutOfOrder))),
 		Token:          r.int(1),
 		Attempt:        int32(r.int(2)),
 		Reentrant:      r.bool(3),
@@ -49,6 +62,12 @@ func (r *reply) claimVerdict() (onceward.ClaimVerdict, error) {
 	if r.bool(4) {
 		v.Takeover = &onceward.Takeover{PreviousAttempt: v.Attempt - 1, PreviousOwner: r.str(5), EffectStarted: r.bool(6)}
 	}
+	entity := r.entity(18).Entity
+	v.Entity = &entity
+	if v.Outcome == onceward.OutOfOrder { // it says nothing of the claim
+		v = onceward.ClaimVerdict{Outcome: v.Outcome, Entity: v.Entity, RetryAfter: r.millis(17)}
+		v.Order = onceward.ApplyOutcome(r.enum(16, int64(onceward.Applied), int64(onceward.Future)))
+	}
 	return v, r.err
 }
 
@@ -61,17 +80,9 @@ func (r *reply) result(i int) onceward.Result {
 	return res
 }
 
-// requestHash is what a record keeps of a request_id: 96 bits, so that a
+// requestHash is what a claim's record keeps of a request_id: 96 bits, so that a
 // finished final claim stays small.
 func requestHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return string(sum[:12])
-}
-
-// readable is what a record keeps for people, where the policy lets it.
-func readable(p *onceward.Policy, s string) string {
-	if p.ReadableKeys {
-		return s
-	}
-	return ""
 }

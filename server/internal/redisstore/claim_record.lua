@@ -6,10 +6,11 @@
 --   every state    schema 1B, state 1B, flags 1B, token 7B, attempt 4B,
 --                  first claimed 6B (unix ms), completed 6B (unix ms, or 0),
 --                  owner, fingerprint, request: 1B length and bytes each
---   while open     retention 6B (ms); previous owner, namespace, consumer: 1B
---   (in progress,  length and bytes each; reason, entity, key: 2B length and
---   released,      bytes each
---   parked)
+--   while open     retention 6B (ms), attempts that do not count 4B; previous
+--   (in progress,  owner, namespace, consumer: 1B length and bytes each; reason,
+--   released,      entity, key: 2B length and bytes each; version and state of an
+--   parked)        ordered claim's event: 1B, its id: 2B length and bytes
+--   forgotten      nothing more: a tombstone that keeps the token
 --
 -- so that a finished claim without owner and fingerprint is 29 bytes. Its result
 -- lives in a key of its own: schema 1B, type (1B length), result (4B length).
@@ -19,11 +20,11 @@
 -- TIME serves the fencing tokens and the times that people read.
 
 local SCHEMA = 1
-local IN_PROGRESS, RELEASED, COMPLETED, FAILED, PARKED, EXPIRED = 1, 2, 3, 4, 5, 6
+local IN_PROGRESS, RELEASED, COMPLETED, FAILED, PARKED, EXPIRED, FORGOTTEN = 1, 2, 3, 4, 5, 6, 7
 local ABSENT = 0
 local FINAL, STARTED, UNSETTLED, TAKEN_OVER, PRIOR_STARTED, HAS_RESULT = 1, 2, 4, 8, 16, 32
 local HEAD = '>BBBI7I4I6I6Bc0Bc0Bc0'
-local TAIL = '>I6Bc0Bc0Bc0Hc0Hc0Hc0'
+local TAIL = '>I6I4Bc0Bc0Bc0Hc0Hc0Hc0Bc0Bc0Hc0'
 
 local function unreadable(what)
   return redis.error_reply('RECORD_UNREADABLE ' .. what)
@@ -47,15 +48,17 @@ local function load(key)
     state = state, flags = flags, token = token, attempt = attempt, first = first, completed = completed,
     owner = owner, print = print, request = request, ttl = redis.call('PTTL', key)
   }
-  if state ~= COMPLETED and state ~= FAILED then
-    if state ~= IN_PROGRESS and state ~= RELEASED and state ~= PARKED then return unreadable('state') end
-    ok, r.retention, r.previous, r.namespace, r.consumer, r.reason, r.entity, r.key, at =
+  if state == IN_PROGRESS or state == RELEASED or state == PARKED then
+    ok, r.retention, r.base, r.previous, r.namespace, r.consumer, r.reason, r.entity, r.key, r.version, r.event_state, r.event, at =
       pcall(struct.unpack, TAIL, v, at)
     if not ok then return unreadable('tail') end
     r.hold = r.ttl - r.retention
+  elseif state == COMPLETED or state == FAILED or state == FORGOTTEN then
+    r.retention, r.base, r.hold = 0, 0, 0
+    r.previous, r.namespace, r.consumer, r.reason, r.entity, r.key = '', '', '', '', '', ''
+    r.version, r.event_state, r.event = '', '', ''
   else
-    r.retention, r.previous, r.namespace, r.consumer, r.reason, r.entity, r.key = 0, '', '', '', '', '', ''
-    r.hold = 0
+    return unreadable('state')
   end
   if at ~= #v + 1 then return unreadable('length') end
   if r.ttl < 0 then return unreadable('no expiry') end
@@ -67,9 +70,10 @@ local function save(key, r, hold, retention)
   r.hold, r.retention, r.ttl = hold, retention, hold + retention
   local v = struct.pack(HEAD, SCHEMA, r.state, r.flags, r.token, r.attempt, r.first, r.completed,
     #r.owner, r.owner, #r.print, r.print, #r.request, r.request)
-  if r.state ~= COMPLETED and r.state ~= FAILED then
-    v = v .. struct.pack(TAIL, retention, #r.previous, r.previous, #r.namespace, r.namespace,
-      #r.consumer, r.consumer, #r.reason, r.reason, #r.entity, r.entity, #r.key, r.key)
+  if r.state == IN_PROGRESS or r.state == RELEASED or r.state == PARKED then
+    v = v .. struct.pack(TAIL, retention, r.base, #r.previous, r.previous, #r.namespace, r.namespace,
+      #r.consumer, r.consumer, #r.reason, r.reason, #r.entity, r.entity, #r.key, r.key,
+      #r.version, r.version, #r.event_state, r.event_state, #r.event, r.event)
   end
   redis.call('SET', key, v, 'PX', r.ttl)
 end
@@ -79,7 +83,7 @@ local function has(r, flag)
 end
 
 local function state_of(r)
-  if not r then return ABSENT end
+  if not r or r.state == FORGOTTEN then return ABSENT end
   if r.state == IN_PROGRESS and r.hold <= 0 then return EXPIRED end
   return r.state
 end
@@ -91,14 +95,19 @@ local function next_token(last, now)
 end
 
 -- track puts a record into an index, scored by the time in ms at which the
--- record itself goes, and keeps the index as long as its longest member. One
--- call in sixteen drops the members whose records are gone. It fails before it
--- writes if the index is of a foreign type; a script that writes to a second
--- index as well asks for its ZCARD first, so that an error leaves nothing behind.
+-- record itself goes (ttl 0: never), and keeps the index as long as its longest
+-- member. One call in sixteen drops the members whose records are gone. It fails
+-- before it writes if the index is of a foreign type; a script that writes
+-- elsewhere first, or to a second index as well, asks for its ZCARD before that,
+-- so that an error leaves nothing behind.
 local function track(index, member, now, ttl)
-  local ms = math.floor(now / 1000)
-  redis.call('ZADD', index, ms + ttl, member)
-  if redis.call('PTTL', index) < ttl then redis.call('PEXPIRE', index, ttl) end
+  local ms, left = math.floor(now / 1000), redis.call('PTTL', index)
+  redis.call('ZADD', index, ttl > 0 and ms + ttl or '+inf', member)
+  if ttl == 0 then
+    redis.call('PERSIST', index)
+  elseif left == -2 or (left >= 0 and left < ttl) then
+    redis.call('PEXPIRE', index, ttl)
+  end
   if now % 16 == 0 then redis.call('ZREMRANGEBYSCORE', index, '-inf', ms - 1) end
 end
 
@@ -112,4 +121,26 @@ local function result_of(r, key)
   local ok, schema, kind, body, at = pcall(struct.unpack, '>BBc0I4c0', v)
   if not ok or schema ~= SCHEMA or at ~= #v + 1 then return nil end
   return 1, kind, body
+end
+
+local function save_result(key, kind, body, retention)
+  redis.call('SET', key, struct.pack('>BBc0I4c0', SCHEMA, #kind, kind, #body, body), 'PX', retention)
+end
+
+-- claim_reply is a claim as get_claim replies it.
+local function claim_reply(r, now, status, kind, body)
+  local hold = r.state == IN_PROGRESS and r.hold or 0
+  return { state_of(r), r.attempt, r.owner, has(r, STARTED) and 1 or 0, r.token, r.first, now, hold, r.completed,
+    r.ttl, r.reason, r.print, status, kind, body, r.namespace or '', r.consumer or '', r.entity or '', r.key or '' }
+end
+
+-- log_settlement writes down how Complete, Release or ExtendLease ended; subject
+-- is the place in ARGV of namespace, consumer, entity and key.
+local OK, ALREADY_SETTLED, LOST = 1, 2, 3
+local SETTLE_NAMES = { 'OK', 'ALREADY_SETTLED', 'LOST' }
+local function log_settlement(log, audit, outcome, rpc, subject, r, reason)
+  log_decision(log, audit, outcome == OK, {
+    rpc = rpc, outcome = SETTLE_NAMES[outcome], namespace = ARGV[subject], consumer = ARGV[subject + 1],
+    subject = ARGV[subject + 3], entity = ARGV[subject + 2], attempt = r and r.attempt, owner = r and r.owner, reason = reason
+  })
 end

@@ -16,11 +16,12 @@ import (
 //go:embed complete.lua
 var completeLua string
 
-var complete = newScript("complete", 6, claimRecordLua, completeLua)
+var complete = newScript("complete", 7, completeLua, decisionLogLua, claimRecordLua, entityRecordLua)
 
 // Complete implements onceward.Store.
 func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (onceward.Settlement, error) {
 	k := s.keys.claim(q.ClaimID)
+	keys := []string{k.record, k.result, k.progress, k.parked, k.log}
 	state, keep := onceward.Completed, q.Policy.ResultRetention
 	if q.Failed {
 		state = onceward.Failed
@@ -28,15 +29,26 @@ func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (once
 	if q.ResultRetention.Set {
 		keep = q.ResultRetention.Value
 	}
-	r, err := s.write(ctx, q.Policy, complete, []string{k.record, k.result, k.progress, k.parked},
+	args := []any{
 		k.name, q.Token, int(state), onceward.Millis(q.Retention.Value), onceward.Millis(q.Policy.Retention),
-		onceward.Millis(keep), q.ResultRetention.Set, q.HasResult(), q.ResultType, q.Result)
+		onceward.Millis(keep), q.ResultRetention.Set, q.HasResult(), q.ResultType, q.Result,
+	}
+	args = append(append(args, subject(q.Policy, q.ClaimID)...), string(q.Policy.Audit))
+	if e := k.entity; e != nil {
+		keys = append(keys, e.record, e.hold, e.flagged)
+		args = append(append(args, rules(&q.Policy.Ordering, "")...), onceward.Millis(q.Policy.Ordering.Retention), e.name)
+	}
+	r, err := s.write(ctx, q.Policy, complete, keys, args...)
 	if err != nil {
 		return onceward.Settlement{}, resultOutlives(err)
 	}
 	v := onceward.Settlement{Outcome: r.settleOutcome(0), State: r.state(1), Late: r.bool(2), Recreated: r.bool(3)}
 	if v.Outcome != onceward.Lost {
 		v.RetainedUntil = r.unixMicros(4).Add(r.millis(5))
+	}
+	if k.entity != nil {
+		e := r.entity(6).Entity
+		v.Entity = &e
 	}
 	return v, r.err
 }

@@ -10,13 +10,18 @@ import (
 //go:embed extend_lease.lua
 var extendLeaseLua string
 
-var extendLease = newScript("extend_lease", 4, claimRecordLua, extendLeaseLua)
+var extendLease = newScript("extend_lease", 4, extendLeaseLua, decisionLogLua, claimRecordLua, entityRecordLua)
 
 // ExtendLease implements onceward.Store.
 func (s *Store) ExtendLease(ctx context.Context, q *onceward.ExtendLeaseRequest) (onceward.Settlement, error) {
 	k := s.keys.claim(q.ClaimID)
-	r, err := s.write(ctx, q.Policy, extendLease, []string{k.record, k.progress},
-		k.name, q.Token, onceward.Millis(q.Lease.Value), q.EffectStarted)
+	keys := []string{k.record, k.progress, k.log}
+	if k.entity != nil {
+		keys = append(keys, k.entity.record, k.entity.hold)
+	}
+	args := []any{k.name, q.Token, onceward.Millis(q.Lease.Value), q.EffectStarted}
+	args = append(append(args, subject(q.Policy, q.ClaimID)...), string(q.Policy.Audit))
+	r, err := s.write(ctx, q.Policy, extendLease, keys, args...)
 	if err != nil {
 		return onceward.Settlement{}, err
 	}

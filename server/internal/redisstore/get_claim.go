@@ -10,7 +10,9 @@ import (
 //go:embed get_claim.lua
 var getClaimLua string
 
-var getClaim = newScript("get_claim", 15, claimRecordLua, getClaimLua)
+const claimWidth = 19
+
+var getClaim = newScript("get_claim", claimWidth, getClaimLua, decisionLogLua, claimRecordLua)
 
 // GetClaim implements onceward.Store.
 func (s *Store) GetClaim(ctx context.Context, q *onceward.GetClaimRequest) (onceward.Claim, error) {
@@ -19,8 +21,16 @@ func (s *Store) GetClaim(ctx context.Context, q *onceward.GetClaimRequest) (once
 	if err != nil {
 		return onceward.Claim{}, err
 	}
+	c := r.claim()
+	c.ClaimID = q.ClaimID
+	return c, r.err
+}
+
+// claim reads a claim as get_claim replies it, with the names that its record
+// keeps.
+func (r *reply) claim() onceward.Claim {
 	c := onceward.Claim{
-		ClaimID:        q.ClaimID,
+		ClaimID:        onceward.ClaimID{Namespace: r.str(15), Consumer: r.str(16), Entity: r.str(17), Key: r.str(18)},
 		State:          r.state(0),
 		Attempt:        int32(r.int(1)),
 		Owner:          r.str(2),
@@ -39,5 +49,5 @@ func (s *Store) GetClaim(ctx context.Context, q *onceward.GetClaimRequest) (once
 	if c.State != onceward.Absent {
 		c.RetainedUntil = now.Add(r.millis(9))
 	}
-	return c, r.err
+	return c
 }

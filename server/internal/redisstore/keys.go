@@ -15,8 +15,12 @@ const DefaultPrefix = "ow1:"
 //
 //	<prefix>{<partition>}c<name>      the record of a claim
 //	<prefix>{<partition>}r<name>      its result
+//	<prefix>{<partition>}e<name>      the record of an entity
+//	<prefix>{<partition>}h<name>      the hold of a claim on an entity
 //	<prefix>{<partition>}progress     index of the claims in progress
 //	<prefix>{<partition>}parked       index of the parked ones
+//	<prefix>{<partition>}flagged      index of the entities that need reconciling
+//	<prefix>{<partition>}log          the decision log
 //
 // The partition, three hex digits, stands in braces: Redis Cluster hashes only
 // what is between them, so one decision's keys share a slot. With the default
@@ -38,17 +42,41 @@ func (k keys) partition(p int) string {
 	return k.prefix + "{" + string([]byte{hex[p>>8&15], hex[p>>4&15], hex[p&15]}) + "}"
 }
 
-// claimKeys are the keys of one claim.
-type claimKeys struct{ name, record, result, progress, parked string }
+// claimKeys are the keys of one claim, and of its entity where it has one.
+type claimKeys struct {
+	name, record, result, progress, parked, log string
+	entity                                      *entityKeys
+}
 
 func (k keys) claim(id onceward.ClaimID) claimKeys {
 	r := id.Record()
 	p := k.partition(r.Partition)
-	return claimKeys{
+	c := claimKeys{
 		name:     r.Name,
 		record:   p + "c" + r.Name,
 		result:   p + "r" + r.Name,
 		progress: p + "progress",
 		parked:   p + "parked",
+		log:      p + "log",
+	}
+	if id.Entity != "" {
+		e := k.entity(id.EntityOf())
+		c.entity = &e
+	}
+	return c
+}
+
+// entityKeys are the keys of one entity.
+type entityKeys struct{ name, record, hold, flagged, log string }
+
+func (k keys) entity(id onceward.EntityID) entityKeys {
+	r := id.Record()
+	p := k.partition(r.Partition)
+	return entityKeys{
+		name:    r.Name,
+		record:  p + "e" + r.Name,
+		hold:    p + "h" + r.Name,
+		flagged: p + "flagged",
+		log:     p + "log",
 	}
 }

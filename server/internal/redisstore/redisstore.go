@@ -31,8 +31,17 @@ const (
 	resends = 3
 )
 
-//go:embed claim_record.lua
-var claimRecordLua string
+// What goes before the scripts, see the files.
+var (
+	//go:embed decision_log.lua
+	decisionLogLua string
+
+	//go:embed claim_record.lua
+	claimRecordLua string
+
+	//go:embed entity_record.lua
+	entityRecordLua string
+)
 
 // Store is an onceward.Store on Redis.
 type Store struct {
@@ -116,6 +125,15 @@ func bound(timeouts ...*time.Duration) {
 // Close closes the connections.
 func (s *Store) Close() error { return s.client.Close() }
 
+// refusals are the errors that scripts give in the domain's own words.
+var refusals = map[string]func() error{
+	"EFFECT_STARTED":        onceward.EffectStarted,
+	"VERSION_KIND_MISMATCH": onceward.KindMismatch,
+	"CLAIM_NOT_FOUND":       onceward.ClaimNotFound,
+	"CLAIM_HELD":            onceward.ClaimHeld,
+	"CLAIM_SETTLED":         onceward.ClaimSettled,
+}
+
 // failure turns what Redis or the driver said into one of the domain's errors.
 // Its text may hold keys and arguments, so it goes no further than the log.
 func failure(ctx context.Context, verb string, err error) error {
@@ -124,8 +142,8 @@ func failure(ctx context.Context, verb string, err error) error {
 		switch word, _, _ := strings.Cut(said.Error(), " "); {
 		case word == "RECORD_UNREADABLE", strings.Contains(said.Error(), "WRONGTYPE"):
 			return onceward.Unreadable(fmt.Errorf("%s: %w", verb, err))
-		case word == "EFFECT_STARTED":
-			return onceward.EffectStarted()
+		case refusals[word] != nil:
+			return refusals[word]()
 		case word == "OOM", strings.Contains(said.Error(), "OOM command not allowed"):
 			return &onceward.Error{Reason: onceward.ReasonStoreFull, Message: "the store is full and takes no more writes; nothing was changed", RetryAfter: 5 * time.Second, Cause: err}
 		}

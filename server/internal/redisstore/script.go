@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,11 +18,10 @@ type script struct {
 	lua   *redis.Script
 }
 
-func newScript(name string, width int, parts ...string) *script {
-	var src string
-	for _, p := range parts {
-		src += p + "\n"
-	}
+// newScript makes a script that replies with width elements out of its own
+// source and what must stand before it.
+func newScript(name string, width int, source string, before ...string) *script {
+	src := strings.Join(append(before, source), "\n")
 	return &script{name: name, width: width, lua: redis.NewScript(src)}
 }
 

@@ -39,7 +39,7 @@ type Server struct {
 // did not run must not count as passed.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	s := &Server{tb: tb, dir: tb.TempDir(), args: args, Addr: freeAddr(tb)}
+	s := &Server{tb: tb, dir: tb.TempDir(), args: args, Addr: FreeAddr(tb)}
 	s.Run()
 	tb.Cleanup(s.Kill)
 	return s
@@ -139,9 +139,9 @@ func Eventually(tb testing.TB, what string, f func() error) {
 	tb.Fatalf("%s: not within %s: %v", what, patience, err)
 }
 
-// freeAddr finds a port that is free, and whose cluster bus port (10000 above)
-// is free too.
-func freeAddr(tb testing.TB) string {
+// FreeAddr gives an address on loopback whose port is free, and whose cluster
+// bus port (10000 above) is free too.
+func FreeAddr(tb testing.TB) string {
 	tb.Helper()
 	for range 100 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

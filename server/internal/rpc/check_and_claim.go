@@ -29,6 +29,7 @@ func checkAndClaimRequest(in *oncewardv1.CheckAndClaimRequest) (*onceward.CheckA
 	q := &onceward.CheckAndClaimRequest{
 		ClaimID:     id,
 		Ordered:     in.GetOrder() != nil,
+		Event:       onceward.Event{Version: d.version("order.version", in.GetOrder().GetVersion()), State: in.GetOrder().GetState()},
 		RequestID:   in.GetRequestId(),
 		Lease:       d.duration("lease", in.GetLease()),
 		Retention:   d.duration("retention", in.GetRetention()),
@@ -55,6 +56,8 @@ func checkAndClaimResponse(q *onceward.CheckAndClaimRequest, v *onceward.ClaimVe
 		FirstClaimedAt: timestamp(v.FirstClaimedAt),
 		CompletedAt:    timestamp(v.CompletedAt),
 		ResultExpired:  v.ResultExpired,
+		OrderOutcome:   applyOutcomes[v.Order],
+		Entity:         entityState(v.Entity),
 	}
 	if t := v.Takeover; t != nil {
 		out.Takeover = &oncewardv1.Takeover{PreviousAttempt: t.PreviousAttempt, PreviousOwner: t.PreviousOwner, EffectStarted: t.EffectStarted}
@@ -69,5 +72,6 @@ var claimOutcomes = map[onceward.ClaimOutcome]oncewardv1.ClaimOutcome{
 	onceward.Conflict:        oncewardv1.ClaimOutcome_CLAIM_OUTCOME_CONFLICT,
 	onceward.AlreadyFailed:   oncewardv1.ClaimOutcome_CLAIM_OUTCOME_FAILED,
 	onceward.IsParked:        oncewardv1.ClaimOutcome_CLAIM_OUTCOME_PARKED,
+	onceward.OutOfOrder:      oncewardv1.ClaimOutcome_CLAIM_OUTCOME_OUT_OF_ORDER,
 	onceward.NeedsReconcile:  oncewardv1.ClaimOutcome_CLAIM_OUTCOME_NEEDS_RECONCILE,
 }

@@ -25,6 +25,12 @@ func claimID(in named, entity string) (onceward.ClaimID, error) {
 // decoder keeps the first field that is not even well formed.
 type decoder struct{ err error }
 
+func (d *decoder) fail(field, description string) {
+	if d.err == nil {
+		d.err = onceward.Invalid(field, "%s", description)
+	}
+}
+
 // duration tells unset from zero. Beyond what a time.Duration holds it is the
 // longest there is, which every bound refuses.
 func (d *decoder) duration(field string, in *durationpb.Duration) onceward.Duration {
@@ -32,9 +38,7 @@ func (d *decoder) duration(field string, in *durationpb.Duration) onceward.Durat
 		return onceward.Duration{}
 	}
 	if n := in.GetNanos(); n <= -1e9 || n >= 1e9 || (n < 0 && in.GetSeconds() > 0) || (n > 0 && in.GetSeconds() < 0) {
-		if d.err == nil {
-			d.err = onceward.Invalid(field, "is not a well-formed duration: seconds and nanos must agree in sign")
-		}
+		d.fail(field, "is not a well-formed duration: seconds and nanos must agree in sign")
 	}
 	return onceward.Of(in.AsDuration())
 }

@@ -39,7 +39,7 @@ func TestDurationTellsUnsetFromZero(t *testing.T) {
 // TestEveryOutcomeIsEncoded holds that no verdict of the domain reaches a client
 // as UNSPECIFIED.
 func TestEveryOutcomeIsEncoded(t *testing.T) {
-	for o := onceward.Claimed; o <= onceward.NeedsReconcile; o++ {
+	for o := onceward.Claimed; o <= onceward.OutOfOrder; o++ {
 		if claimOutcomes[o] == oncewardv1.ClaimOutcome_CLAIM_OUTCOME_UNSPECIFIED {
 			t.Errorf("claim outcome %d has no wire value", o)
 		}

@@ -18,15 +18,12 @@ func (o *Onceward) GetClaim(ctx context.Context, in *oncewardv1.GetClaimRequest)
 	if err != nil {
 		return nil, o.fail(ctx, err)
 	}
-	out := claim(&c)
-	if !q.Policy.ReadableKeys {
-		out.Key, out.Entity = "", ""
-	}
-	return &oncewardv1.GetClaimResponse{Claim: out}, nil
+	return &oncewardv1.GetClaimResponse{Claim: claim(&c, q.Policy)}, nil
 }
 
-func claim(c *onceward.Claim) *oncewardv1.Claim {
-	return &oncewardv1.Claim{
+// claim shows a claim; the raw key only where the namespace keeps it readable.
+func claim(c *onceward.Claim, p *onceward.Policy) *oncewardv1.Claim {
+	out := &oncewardv1.Claim{
 		Namespace:      c.Namespace,
 		Consumer:       c.Consumer,
 		Key:            c.Key,
@@ -45,4 +42,8 @@ func claim(c *onceward.Claim) *oncewardv1.Claim {
 		ResultType:     c.Result.Type,
 		Entity:         c.Entity,
 	}
+	if !p.ReadableKeys {
+		out.Key, out.Entity = "", ""
+	}
+	return out
 }

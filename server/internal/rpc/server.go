@@ -41,7 +41,7 @@ func NewServer(s *onceward.Service, log *slog.Logger, c Config) (*grpc.Server, *
 	)
 	h := health.NewServer()
 	oncewardv1.RegisterOncewardServiceServer(g, NewOnceward(s, log))
-	oncewardv1.RegisterAdminServiceServer(g, oncewardv1.UnimplementedAdminServiceServer{})
+	oncewardv1.RegisterAdminServiceServer(g, NewAdmin(s, log))
 	healthpb.RegisterHealthServer(g, h)
 	if c.Reflection {
 		reflection.Register(g)

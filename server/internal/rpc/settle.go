@@ -23,6 +23,7 @@ func (o *Onceward) Complete(ctx context.Context, in *oncewardv1.CompleteRequest)
 		Late:          v.Late,
 		Recreated:     v.Recreated,
 		RetainedUntil: timestamp(v.RetainedUntil),
+		Entity:        entityState(v.Entity),
 	}, nil
 }
 

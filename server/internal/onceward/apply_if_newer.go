@@ -1,0 +1,97 @@
+package onceward
+
+import "time"
+
+// ApplyIfNewerRequest asks whether an event is newer than what was applied.
+type ApplyIfNewerRequest struct {
+	EntityID
+	Event
+	RequestID string   // the same id gets the same Applied again
+	Retention Duration // unset: the policy's, where 0 is for ever
+
+	Policy *Policy
+}
+
+// ApplyVerdict is the answer, and where the entity stands now.
+type ApplyVerdict struct {
+	Outcome    ApplyOutcome
+	Current    Entity
+	Previous   Version // Applied: what it replaced
+	FirstSeen  bool
+	Reentrant  bool
+	FillsGap   bool
+	RetryAfter time.Duration // Busy
+}
+
+func (q *ApplyIfNewerRequest) resolve(p *Policy) error {
+	var c checks
+	q.EntityID.check(&c)
+	c.maxBytes("request_id", len(q.RequestID), MaxRequestIDBytes)
+	q.Event.check(&c)
+	c.optional("retention", q.Retention, MinRetention, p.MaxRetention)
+	if err := c.err(); err != nil {
+		return err
+	}
+	q.Policy = p
+	q.Retention = Of(roundUp(q.Retention.or(p.Ordering.Retention)))
+	q.Event.ID = p.Readable(q.Event.ID)
+	return q.checkVersion()
+}
+
+func (q *ApplyIfNewerRequest) checkVersion() error {
+	if q.Version.IsZero() && (q.Event.State == "" || len(q.Policy.Ordering.Transitions) == 0) {
+		return Invalid("version", "is required: a sequence, a timestamp or a decimal (only a state in a namespace with transitions needs none)")
+	}
+	return q.Version.check("version")
+}
+
+func (ev *Event) check(c *checks) {
+	c.maxBytes("event_id", len(ev.ID), MaxKeyBytes)
+	c.maxBytes("state", len(ev.State), MaxStateBytes)
+}
+
+// Readable is s, or where the namespace keeps nothing readable a hash that still
+// tells two apart.
+func (p *Policy) Readable(s string) string {
+	if p.ReadableKeys || s == "" {
+		return s
+	}
+	return "sha256:" + DeriveKey([]string{s})[:32]
+}
+
+// DecideApplyIfNewer gives the verdict and the entity that follows it.
+func DecideApplyIfNewer(e Entity, q *ApplyIfNewerRequest, now time.Time) (ApplyVerdict, Entity, error) {
+	before := e
+	if e.reenters(q) {
+		return ApplyVerdict{Outcome: Applied, Reentrant: true, FirstSeen: e.FirstSeen, Current: e}, e, nil
+	}
+	j, err := e.judge(q.Event, &q.Policy.Ordering, "", now)
+	if err != nil {
+		return ApplyVerdict{}, before, err
+	}
+	v := ApplyVerdict{Outcome: j.outcome, FillsGap: j.fillsGap, RetryAfter: j.retryAfter}
+	if v.Outcome == Applied {
+		if e.watermark() {
+			v.Previous = e.Version
+		}
+		e.advance(q.Event, q.RequestID, &q.Policy.Ordering, now)
+		v.FirstSeen = e.FirstSeen
+	}
+	if v.Outcome != Future && v.Outcome != Busy {
+		e.keep(now, q.Retention.Value)
+	}
+	v.Current = e
+	return v, e, nil
+}
+
+// reenters tells whether this very call has been applied and is still the last
+// word.
+func (e *Entity) reenters(q *ApplyIfNewerRequest) bool {
+	if !e.Applied || e.RequestID != q.RequestID {
+		return false
+	}
+	if q.Version.IsZero() {
+		return e.State == q.Event.State
+	}
+	return e.Version.Kind == q.Version.Kind && e.Version.Compare(q.Version) == 0
+}

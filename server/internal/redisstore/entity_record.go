@@ -1,0 +1,114 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onceward/onceward/server/internal/onceward"
+)
+
+// The bits of an entity record's flags; see entity_record.lua.
+const (
+	bitApplied = 1 << iota
+	bitFirstSeen
+	bitGap
+	bitTie
+	bitTransition
+	bitTruncated
+
+	openShift = 2 // from the bits of the open reasons to a FlagReason
+)
+
+var errEntityRecord = errors.New("an entity record cannot be read")
+
+// entityRecord is an entity with the names that a flagged record keeps.
+type entityRecord struct {
+	onceward.Entity
+	onceward.EntityID
+}
+
+// decodeEntity reads an entity record as the scripts write it; "" is an unknown
+// entity.
+func decodeEntity(record string) (e entityRecord, err error) {
+	if record == "" {
+		return e, nil
+	}
+	r := reader{left: []byte(record)}
+	schema, flags := r.uint(1), r.uint(1)
+	e.AppliedAt = millisOrZero(r.uint(6))
+	version := r.text(1)
+	r.text(1) // the request's hash means nothing here
+	e.EventID, e.State = r.text(2), r.text(1)
+	e.Applied, e.FirstSeen, e.Truncated = flags&bitApplied != 0, flags&bitFirstSeen != 0, flags&bitTruncated != 0
+	e.Open = onceward.FlagReason(flags >> openShift & 7)
+	if e.Open != 0 {
+		e.Reason = onceward.FlagReason(r.uint(1) >> openShift)
+		e.FlaggedAt = millisOrZero(r.uint(6))
+		e.Namespace, e.Consumer, e.EntityID.Entity = r.text(1), r.text(1), r.text(2)
+		e.Missing = decodeRanges(&r, r.text(2))
+	}
+	if e.Version, err = onceward.DecodeVersion(version); err != nil {
+		return entityRecord{}, err
+	}
+	if schema != 1 || r.short || len(r.left) > 0 {
+		return entityRecord{}, errEntityRecord
+	}
+	return e, nil
+}
+
+func decodeRanges(r *reader, s string) (out []onceward.Range) {
+	r.short = r.short || len(s)%16 != 0
+	for ; len(s) >= 16; s = s[16:] {
+		out = append(out, onceward.Range{
+			First: binary.BigEndian.Uint64([]byte(s[:8])),
+			Last:  binary.BigEndian.Uint64([]byte(s[8:16])),
+		})
+	}
+	return out
+}
+
+func millisOrZero(ms uint64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(ms))
+}
+
+// reader takes big-endian fields off a record; short once there was not enough.
+type reader struct {
+	left  []byte
+	short bool
+}
+
+func (r *reader) take(n int) []byte {
+	if n > len(r.left) {
+		r.short, r.left = true, nil
+		return make([]byte, n)
+	}
+	out := r.left[:n]
+	r.left = r.left[n:]
+	return out
+}
+
+func (r *reader) uint(bytes int) (n uint64) {
+	for _, b := range r.take(bytes) {
+		n = n<<8 | uint64(b)
+	}
+	return n
+}
+
+// text has its length before it.
+func (r *reader) text(lengthBytes int) string {
+	return string(r.take(int(r.uint(lengthBytes))))
+}
+
+// entity decodes an element of a reply.
+func (r *reply) entity(i int) entityRecord {
+	e, err := decodeEntity(r.str(i))
+	if err != nil && r.err == nil {
+		r.err = onceward.Unreadable(fmt.Errorf("%s: %w", r.script, err))
+	}
+	return e
+}
