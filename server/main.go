@@ -110,6 +110,7 @@ func openStore(c config, log *slog.Logger) (s store, watched ops.Store, err erro
 		log.Warn("no redis-url: claims live in this process's memory, are seen by no other process and are gone when it ends")
 		return memstore.New(time.Now), nil, nil
 	}
+	redisstore.LogTo(log)
 	r, err := redisstore.Open(redisstore.Mode(c.redisMode), c.redisURL, c.redisPrefix)
 	return r, r, err
 }

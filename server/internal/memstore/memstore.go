@@ -34,6 +34,10 @@ type shard struct {
 	mu       sync.Mutex
 	records  map[onceward.RecordID]*onceward.Record
 	entities map[onceward.RecordID]*onceward.Entity
+
+	open    map[onceward.RecordID]onceward.ClaimID  // names of the claims that lists show
+	flagged map[onceward.RecordID]onceward.EntityID // and of the entities
+	log     []onceward.Decision                     // oldest first
 }
 
 // New returns an empty store that reads the time from clock: time.Now, or a
@@ -41,8 +45,12 @@ type shard struct {
 func New(clock func() time.Time) *Store {
 	s := &Store{clock: clock, stop: make(chan struct{}), done: make(chan struct{})}
 	for i := range s.shards {
-		s.shards[i].records = map[onceward.RecordID]*onceward.Record{}
-		s.shards[i].entities = map[onceward.RecordID]*onceward.Entity{}
+		s.shards[i] = shard{
+			records:  map[onceward.RecordID]*onceward.Record{},
+			entities: map[onceward.RecordID]*onceward.Entity{},
+			open:     map[onceward.RecordID]onceward.ClaimID{},
+			flagged:  map[onceward.RecordID]onceward.EntityID{},
+		}
 	}
 	go s.sweep()
 	return s
@@ -81,8 +89,8 @@ func (s *Store) now() time.Time {
 }
 
 // decide runs one decision on what is stored for a claim, and stores what
-// follows.
-func (s *Store) decide(ctx context.Context, id onceward.ClaimID, f func(s onceward.Slot, now time.Time) (onceward.Slot, error)) error {
+// follows. f may write to the log of the shard that it is given.
+func (s *Store) decide(ctx context.Context, id onceward.ClaimID, p *onceward.Policy, f func(sh *shard, slot onceward.Slot, now time.Time) (onceward.Slot, error)) error {
 	claim := id.Record()
 	sh, now, unlock, err := s.enter(ctx, claim)
 	if err != nil {
@@ -90,35 +98,31 @@ func (s *Store) decide(ctx context.Context, id onceward.ClaimID, f func(s oncewa
 	}
 	defer unlock()
 	slot := onceward.Slot{Claim: sh.record(claim, now)}
-	entity := onceward.RecordID{}
 	if id.Entity != "" {
-		entity = id.EntityOf().Record()
-		slot.Entity = sh.entity(entity, now)
+		slot.Entity = sh.entity(id.EntityOf().Record(), now)
 	}
-	next, err := f(slot, now)
+	next, err := f(sh, slot, now)
 	if err != nil {
 		return err
 	}
-	if next.Claim.State != onceward.Absent {
-		sh.records[claim] = &next.Claim
-	}
+	sh.putRecord(claim, id, p, next.Claim)
 	if id.Entity != "" {
-		sh.putEntity(entity, next.Entity)
+		sh.putEntity(id.EntityOf(), p, next.Entity)
 	}
 	return nil
 }
 
 // decideEntity runs one decision on an entity alone.
-func (s *Store) decideEntity(ctx context.Context, id onceward.EntityID, f func(e onceward.Entity, now time.Time) (onceward.Entity, error)) error {
+func (s *Store) decideEntity(ctx context.Context, id onceward.EntityID, p *onceward.Policy, f func(sh *shard, e onceward.Entity, now time.Time) (onceward.Entity, error)) error {
 	entity := id.Record()
 	sh, now, unlock, err := s.enter(ctx, entity)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	next, err := f(sh.entity(entity, now), now)
+	next, err := f(sh, sh.entity(entity, now), now)
 	if err == nil {
-		sh.putEntity(entity, next)
+		sh.putEntity(id, p, next)
 	}
 	return err
 }
@@ -156,12 +160,45 @@ func gone(e *onceward.Entity, now time.Time) bool {
 	return !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(now)
 }
 
-func (sh *shard) putEntity(id onceward.RecordID, e onceward.Entity) {
-	if !e.Known() && e.Holder == "" {
-		delete(sh.entities, id)
+func (sh *shard) putRecord(at onceward.RecordID, id onceward.ClaimID, p *onceward.Policy, r onceward.Record) {
+	if r.State == onceward.Absent {
 		return
 	}
-	sh.entities[id] = &e
+	sh.records[at] = &r
+	if r.State == onceward.InProgress || r.State == onceward.Parked {
+		id.Key, id.Entity = p.Readable(id.Key), p.Readable(id.Entity)
+		sh.open[at] = id
+	} else {
+		delete(sh.open, at)
+	}
+}
+
+func (sh *shard) putEntity(id onceward.EntityID, p *onceward.Policy, e onceward.Entity) {
+	at := id.Record()
+	if e.Open != 0 {
+		id.Entity = p.Readable(id.Entity)
+		sh.flagged[at] = id
+	} else {
+		delete(sh.flagged, at)
+	}
+	if !e.Known() && e.Holder == "" {
+		delete(sh.entities, at)
+		return
+	}
+	sh.entities[at] = &e
+}
+
+// logLength is how many decisions a shard keeps.
+const logLength = 4000
+
+func (sh *shard) write(d onceward.Decision, wanted bool) {
+	if !wanted {
+		return
+	}
+	if len(sh.log) >= logLength {
+		sh.log = append(sh.log[:0], sh.log[logLength/4:]...)
+	}
+	sh.log = append(sh.log, d)
 }
 
 func (s *Store) sweep() {
@@ -185,6 +222,7 @@ func (s *Store) sweepShard(sh *shard) {
 	for id, r := range sh.records {
 		if !r.ExpiresAt.After(now) {
 			delete(sh.records, id)
+			delete(sh.open, id)
 		} else if r.Result != nil && !r.Result.Until.After(now) {
 			r.Result.Type, r.Result.Body = "", nil
 		}
@@ -192,6 +230,7 @@ func (s *Store) sweepShard(sh *shard) {
 	for id, e := range sh.entities {
 		if (!e.Known() || gone(e, now)) && !e.HeldUntil.After(now) {
 			delete(sh.entities, id)
+			delete(sh.flagged, id)
 		}
 	}
 }

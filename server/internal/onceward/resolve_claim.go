@@ -1,6 +1,9 @@
 package onceward
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Resolution is what an operator found out about a claim nobody works on.
 type Resolution uint8
@@ -83,4 +86,13 @@ func ClaimHeld() error {
 // ClaimSettled refuses to resolve what is finished.
 func ClaimSettled() error {
 	return &Error{Reason: ReasonClaimSettled, Message: "the claim is finished; to have its event processed again, forget it"}
+}
+
+// LogOutcome is how the call stands in the decision log.
+func (q *ResolveClaimRequest) LogOutcome(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return string(e.Reason)
+	}
+	return q.Resolution.String()
 }

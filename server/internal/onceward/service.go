@@ -48,6 +48,15 @@ type Store interface {
 
 	// ForgetEntity gives the entity as it was.
 	ForgetEntity(ctx context.Context, q *ForgetEntityRequest) (Entity, error)
+
+	// The lists may give fewer than asked for, even none, without being at
+	// their end.
+	ListClaims(ctx context.Context, q *ListClaimsRequest) (ClaimsPage, error)
+	ListEntities(ctx context.Context, q *ListEntitiesRequest) (EntitiesPage, error)
+	ListDecisions(ctx context.Context, q *ListDecisionsRequest) (DecisionsPage, error)
+
+	// Overview counts what waits in all namespaces, or in one.
+	Overview(ctx context.Context, namespace string) (*Overview, error)
 }
 
 // Service checks requests, applies the namespace's policy and lets callers
@@ -189,4 +198,41 @@ func (s *Service) ForgetEntity(ctx context.Context, q *ForgetEntityRequest) (Ent
 		return Entity{}, err
 	}
 	return s.store.ForgetEntity(ctx, q)
+}
+
+// ListClaims lists claims in progress, expired or parked.
+func (s *Service) ListClaims(ctx context.Context, q *ListClaimsRequest) (ClaimsPage, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return ClaimsPage{}, err
+	}
+	return s.store.ListClaims(ctx, q)
+}
+
+// ListEntities lists entities that need reconciling.
+func (s *Service) ListEntities(ctx context.Context, q *ListEntitiesRequest) (EntitiesPage, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return EntitiesPage{}, err
+	}
+	return s.store.ListEntities(ctx, q)
+}
+
+// ListDecisions reads the decision log, newest first.
+func (s *Service) ListDecisions(ctx context.Context, q *ListDecisionsRequest) (DecisionsPage, error) {
+	if err := s.prepare(q, q.Namespace); err != nil {
+		return DecisionsPage{}, err
+	}
+	return s.store.ListDecisions(ctx, q)
+}
+
+// Overview counts what waits in a namespace, or in all.
+func (s *Service) Overview(ctx context.Context, namespace string) (*Overview, error) {
+	if namespace != "" {
+		if err := CheckNamespace(namespace); err != nil {
+			return nil, err
+		}
+		if _, err := s.policies.Load().For(namespace); err != nil {
+			return nil, err
+		}
+	}
+	return s.store.Overview(ctx, namespace)
 }

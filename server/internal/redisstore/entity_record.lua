@@ -71,7 +71,8 @@ local function predecessor(s)
 end
 
 -- load_entity reads a record: a table, with flags = 0 if there is none, or an
--- error reply. The names are what a flagged record shows to people.
+-- error reply. The names are what a flagged record shows to people; without them
+-- the ones that it has.
 local function load_entity(key, namespace, consumer, entity)
   local e = {
     flags = 0, applied = 0, version = '', request = '', event = '', state = '', reason = 0, flagged = 0, missing = {},
@@ -80,14 +81,15 @@ local function load_entity(key, namespace, consumer, entity)
   local v = redis.pcall('GET', key)
   if not v then return e end
   if type(v) == 'table' then return unreadable('entity: wrong type') end
-  local ok, schema, at, ranges, _
+  local ok, schema, at, ranges, known_namespace, known_consumer, known_entity
   ok, schema, e.flags, e.applied, e.version, e.request, e.event, e.state, at = pcall(struct.unpack, ENTITY_HEAD, v)
   if not ok then return unreadable('entity: head') end
   if schema ~= ENTITY_SCHEMA then return unreadable('entity: schema') end
   e.was_flagged = bit.band(e.flags, FLAGGED) ~= 0
   if e.was_flagged then
-    ok, e.reason, e.flagged, _, _, _, ranges, at = pcall(struct.unpack, ENTITY_TAIL, v, at)
+    ok, e.reason, e.flagged, known_namespace, known_consumer, known_entity, ranges, at = pcall(struct.unpack, ENTITY_TAIL, v, at)
     if not ok or #ranges % 16 ~= 0 then return unreadable('entity: tail') end
+    e.namespace, e.consumer, e.entity = namespace or known_namespace, consumer or known_consumer, entity or known_entity
     for i = 1, #ranges, 16 do
       e.missing[#e.missing + 1] = { sub(ranges, i, i + 7), sub(ranges, i + 8, i + 15) }
     end

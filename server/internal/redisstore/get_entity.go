@@ -15,7 +15,7 @@ var getEntity = newScript("get_entity", 1, getEntityLua, decisionLogLua, claimRe
 // GetEntity implements onceward.Store.
 func (s *Store) GetEntity(ctx context.Context, q *onceward.GetEntityRequest) (onceward.Entity, error) {
 	k := s.keys.entity(q.EntityID)
-	r, err := s.run(ctx, getEntity, []string{k.record}, entityNames(q.Policy, q.EntityID)...)
+	r, err := s.run(ctx, getEntity, []string{k.record})
 	if err != nil {
 		return onceward.Entity{}, err
 	}

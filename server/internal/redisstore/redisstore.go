@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -74,6 +75,16 @@ func Open(mode Mode, url, prefix string) (*Store, error) {
 		return nil, err
 	}
 	return &Store{client: client, keys: k}, nil
+}
+
+// LogTo sends what the driver itself has to say to log. It speaks of connections,
+// never of keys, and is one for the whole process.
+func LogTo(log *slog.Logger) { redis.SetLogger(driverLog{log}) }
+
+type driverLog struct{ *slog.Logger }
+
+func (l driverLog) Printf(ctx context.Context, format string, v ...any) {
+	l.WarnContext(ctx, "redis driver", "says", fmt.Sprintf(format, v...))
 }
 
 func dial(mode Mode, url string) (redis.UniversalClient, error) {
