@@ -79,10 +79,10 @@ type Event struct {
 }
 
 // Known tells whether anything is remembered besides a claim in progress.
-func (e *Entity) Known() bool { return e.Applied || e.Open != 0 }
+func (e Entity) Known() bool { return e.Applied || e.Open != 0 }
 
 // MissingCount is how many versions are missing.
-func (e *Entity) MissingCount() uint64 { return count(e.Missing) }
+func (e Entity) MissingCount() uint64 { return count(e.Missing) }
 
 // watermark tells whether there is a version to compare with.
 func (e *Entity) watermark() bool { return e.Applied && !e.Version.IsZero() }

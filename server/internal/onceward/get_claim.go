@@ -38,6 +38,9 @@ func (q *GetClaimRequest) resolve(p *Policy) error {
 
 // View is the record as a Claim.
 func (r *Record) View(id ClaimID, now time.Time) Claim {
+	if r.absent() {
+		return Claim{ClaimID: id}
+	}
 	c := Claim{
 		ClaimID:        id,
 		State:          r.StateAt(now),

@@ -36,6 +36,10 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"extend_lease", extendLease},
 		{"get_claim", getClaim},
 		{"wait", wait},
+		{"apply_if_newer", applyIfNewer},
+		{"reconcile_entity", reconcileEntity},
+		{"ordered_claims", orderedClaims},
+		{"operators", operators},
 	} {
 		t.Run(group.verb, func(t *testing.T) {
 			for _, tc := range group.tests {
@@ -64,6 +68,14 @@ const (
 	hidden   = "hidden"   // readable_keys: false
 	lowered  = "lowered"  // max_retention: 1000h
 	smallest = "smallest" // max_result_bytes: 4
+	hold     = "hold"     // gap: hold
+	fromOne  = "from1"    // gap: hold, first: 1
+	holes    = "holes"    // gap: apply
+	states   = "states"   // transitions
+	serial   = "serial"   // routing: entity
+	chain    = "chain"    // routing: entity, gap: hold
+	audited  = "audited"  // audit: all
+	ageless  = "ageless"  // ordering.retention: 0
 )
 
 func policies() *onceward.Policies {
@@ -76,6 +88,16 @@ func policies() *onceward.Policies {
 		hidden:   func(p *onceward.Policy) { p.ReadableKeys = false },
 		lowered:  func(p *onceward.Policy) { p.MaxRetention = 1000 * time.Hour },
 		smallest: func(p *onceward.Policy) { p.MaxResultBytes = 4 },
+		hold:     func(p *onceward.Policy) { p.Ordering.Gap = onceward.GapHold },
+		fromOne:  func(p *onceward.Policy) { p.Ordering.Gap, p.Ordering.First = onceward.GapHold, new(uint64(1)) },
+		holes:    func(p *onceward.Policy) { p.Ordering.Gap = onceward.GapApply },
+		states: func(p *onceward.Policy) {
+			p.Ordering.Transitions = map[string][]string{"pending": {"paid", "expired"}, "expired": {"paid"}, "paid": {"refunded"}}
+		},
+		serial:  func(p *onceward.Policy) { p.Routing = onceward.RouteByEntity },
+		chain:   func(p *onceward.Policy) { p.Routing, p.Ordering.Gap = onceward.RouteByEntity, onceward.GapHold },
+		audited: func(p *onceward.Policy) { p.Audit = onceward.AuditAll },
+		ageless: func(p *onceward.Policy) { p.Ordering.Retention = 0 },
 	} {
 		policy := onceward.DefaultPolicy()
 		change(&policy)
