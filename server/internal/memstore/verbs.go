@@ -24,7 +24,7 @@ func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequ
 func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (v onceward.Settlement, err error) {
 	err = s.decide(ctx, q.ClaimID, q.Policy, func(sh *shard, slot onceward.Slot, now time.Time) (next onceward.Slot, err error) {
 		if v, next, err = onceward.DecideComplete(slot, q, now); err == nil {
-			sh.write(v.Log("Complete", q.Policy, q.ClaimID, &slot.Claim, "", now))
+			sh.write(v.Log("Complete", q.Policy, q.ClaimID, &next.Claim, "", now))
 		}
 		return next, err
 	})
@@ -35,7 +35,7 @@ func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (v on
 func (s *Store) Release(ctx context.Context, q *onceward.ReleaseRequest) (v onceward.Settlement, err error) {
 	err = s.decide(ctx, q.ClaimID, q.Policy, func(sh *shard, slot onceward.Slot, now time.Time) (next onceward.Slot, err error) {
 		if v, next, err = onceward.DecideRelease(slot, q, now); err == nil {
-			sh.write(v.Log("Release", q.Policy, q.ClaimID, &slot.Claim, q.Reason, now))
+			sh.write(v.Log("Release", q.Policy, q.ClaimID, &next.Claim, q.Reason, now))
 		}
 		return next, err
 	})
@@ -46,7 +46,7 @@ func (s *Store) Release(ctx context.Context, q *onceward.ReleaseRequest) (v once
 func (s *Store) ExtendLease(ctx context.Context, q *onceward.ExtendLeaseRequest) (v onceward.Settlement, err error) {
 	err = s.decide(ctx, q.ClaimID, q.Policy, func(sh *shard, slot onceward.Slot, now time.Time) (next onceward.Slot, _ error) {
 		v, next = onceward.DecideExtendLease(slot, q, now)
-		sh.write(v.Log("ExtendLease", q.Policy, q.ClaimID, &slot.Claim, "", now))
+		sh.write(v.Log("ExtendLease", q.Policy, q.ClaimID, &next.Claim, "", now))
 		return next, nil
 	})
 	return v, err

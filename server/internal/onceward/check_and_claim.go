@@ -85,7 +85,9 @@ func (q *CheckAndClaimRequest) resolve(p *Policy) error {
 	if err := q.Event.Version.check("order.version"); err != nil {
 		return err
 	}
-	q.Event.ID = p.Readable(q.Key)
+	if q.Entity != "" {
+		q.Event.ID = p.Readable(q.Key) // tells a repeat from a tie
+	}
 	if q.Final && !p.AllowFinal {
 		return &Error{Reason: ReasonFinalNotAllowed, Message: "the namespace's policy forbids final claims"}
 	}

@@ -112,7 +112,7 @@ func (q *CheckAndClaimRequest) Log(v *ClaimVerdict, r *Record, now time.Time) (D
 	return d, !waits && q.Policy.Logs(v.Outcome == Claimed || v.Outcome == Duplicate)
 }
 
-// Log is the entry for how a claim was settled; r is what was decided on.
+// Log is the entry for how a claim was settled; r is the record afterwards.
 func (s *Settlement) Log(rpc string, p *Policy, id ClaimID, r *Record, reason string, now time.Time) (Decision, bool) {
 	d := p.about(rpc, id, now)
 	d.Outcome, d.Attempt, d.Owner, d.Reason = s.Outcome.String(), r.Attempt, r.Owner, reason

@@ -31,6 +31,7 @@ local member, request, print, owner = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
 local lease, retention, most = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[7])
 local ordered = entity_key ~= nil
 local event, rules, e = { version = '', id = '', state = '' }, nil, nil
+if ordered then event = { version = ARGV[16], id = ARGV[17], state = ARGV[18] } end
 
 local r = load(record_key)
 if r and r.err then return r end
@@ -71,7 +72,6 @@ end
 -- read_entity loads what an ordered claim is judged by. What it may write to
 -- later must be of the right type now.
 local function read_entity()
-  event = { version = ARGV[16], id = ARGV[17], state = ARGV[18] }
   rules = rules_of(20)
   redis.call('ZCARD', progress)
   redis.call('ZCARD', flagged)

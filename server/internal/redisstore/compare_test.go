@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,16 +70,81 @@ func comparedPolicies() *onceward.Policies {
 	careful.OnStartedTakeover, careful.ReadableKeys = onceward.TakeoverReconcile, false
 	p := onceward.DefaultPolicies()
 	p.Namespaces = map[string]*onceward.Policy{"twice": &twice, "careful": &careful}
+	for name, o := range map[string]onceward.Ordering{
+		"ignore": {Gap: onceward.GapIgnore},
+		"hold":   {Gap: onceward.GapHold, First: new(uint64(2))},
+		"apply":  {Gap: onceward.GapApply, Transitions: map[string][]string{"pending": {"paid", "expired"}, "expired": {"paid"}}},
+	} {
+		byKey := onceward.DefaultPolicy()
+		byKey.Ordering, byKey.Audit = o, onceward.AuditAll
+		byKey.Ordering.Retention, byKey.Ordering.MaxFutureSkew = 7200*time.Second, 5*time.Minute
+		byEntity := byKey
+		byEntity.Routing = onceward.RouteByEntity
+		p.Namespaces[name], p.Namespaces["serial-"+name] = &byKey, &byEntity
+	}
 	return p
 }
 
 func (p *pair) step(rt *rapid.T) {
 	id := onceward.ClaimID{
-		Namespace: rapid.SampledFrom([]string{"plain", "twice", "careful"}).Draw(rt, "namespace"),
-		Key:       rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "key"),
+		Namespace: rapid.SampledFrom([]string{"plain", "twice", "careful", "serial-ignore", "serial-hold", "serial-apply"}).Draw(rt, "namespace"),
+		Key:       rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "key"),
+	}
+	if strings.HasPrefix(id.Namespace, "serial") {
+		id.Entity = "e"
 	}
 	token := rapid.IntRange(0, 5).Draw(rt, "token, counted from the last")
-	switch rapid.SampledFrom([]string{"claim", "claim", "claim", "complete", "complete", "release", "extend", "get", "advance"}).Draw(rt, "verb") {
+	switch rapid.SampledFrom([]string{
+		"claim", "claim", "claim", "complete", "complete", "release", "extend", "get", "advance", "apply", "apply", "apply",
+		"get entity", "reconcile", "forget", "forget entity", "resolve", "decisions", "lists",
+	}).Draw(rt, "verb") {
+	case "apply":
+		q := drawApply(rt)
+		p.compare(rt, func(s *side) any {
+			q := q
+			v, err := s.service.ApplyIfNewer(rt.Context(), &q)
+			return s.applied(v, err)
+		})
+	case "get entity":
+		q := onceward.GetEntityRequest{EntityID: drawEntity(rt)}
+		p.compare(rt, func(s *side) any {
+			e, err := s.service.GetEntity(rt.Context(), &q)
+			return s.entityRead(&e, err)
+		})
+	case "reconcile":
+		q := onceward.ReconcileEntityRequest{
+			EntityID: drawEntity(rt), Event: drawEvent(rt), Act: act, AllowBackwards: rapid.Bool().Draw(rt, "allow backwards"),
+		}
+		p.compare(rt, func(s *side) any {
+			q := q
+			o, e, err := s.service.ReconcileEntity(rt.Context(), &q)
+			return fmt.Sprint(o, s.entityRead(&e, err))
+		})
+	case "forget entity":
+		q := onceward.ForgetEntityRequest{EntityID: drawEntity(rt), Act: act}
+		p.compare(rt, func(s *side) any {
+			e, err := s.service.ForgetEntity(rt.Context(), &q)
+			return s.entityRead(&e, err)
+		})
+	case "forget":
+		p.compare(rt, func(s *side) any {
+			c, err := s.service.ForgetClaim(rt.Context(), &onceward.ForgetClaimRequest{ClaimID: id, Act: act})
+			return s.claimRead(c, err)
+		})
+	case "resolve":
+		q := onceward.ResolveClaimRequest{ClaimID: id, Act: act, Resolution: rapid.SampledFrom([]onceward.Resolution{onceward.Done, onceward.NotDone}).Draw(rt, "resolution")}
+		if q.Resolution == onceward.Done {
+			q.Result = rapid.SampledFrom([][]byte{nil, []byte("by hand")}).Draw(rt, "result")
+		}
+		p.compare(rt, func(s *side) any {
+			q := q
+			c, err := s.service.ResolveClaim(rt.Context(), &q)
+			return s.claimRead(c, err)
+		})
+	case "decisions":
+		p.compare(rt, func(s *side) any { return s.decisions(rt, id) })
+	case "lists":
+		p.compare(rt, func(s *side) any { return s.lists(rt, id.Namespace) })
 	case "claim":
 		q := drawClaim(rt, id)
 		p.compare(rt, func(s *side) any { return s.claim(rt, q) })
@@ -140,10 +206,58 @@ func drawClaim(rt *rapid.T, id onceward.ClaimID) onceward.CheckAndClaimRequest {
 		Owner:       rapid.SampledFrom([]string{"", "w1", "w2"}).Draw(rt, "owner"),
 		Final:       rapid.IntRange(0, 5).Draw(rt, "final") == 0,
 	}
+	if id.Entity != "" {
+		q.Ordered, q.Final, q.Event = true, false, drawEvent(rt)
+	}
 	if q.Final {
 		q.Lease = onceward.Duration{}
 	}
 	return q
+}
+
+var act = onceward.Act{Actor: "ana", Reason: "because"}
+
+func drawEntity(rt *rapid.T) onceward.EntityID {
+	ns := rapid.SampledFrom([]string{"ignore", "hold", "apply", "serial-ignore", "serial-hold", "serial-apply"}).Draw(rt, "namespace")
+	return onceward.EntityID{Namespace: ns, Entity: "e"}
+}
+
+// drawEvent draws versions that often meet: small sequences, the largest ones,
+// and now and then another kind.
+func drawEvent(rt *rapid.T) onceward.Event {
+	v := onceward.Version{
+		Kind:     rapid.SampledFrom([]onceward.VersionKind{onceward.Sequence, onceward.Sequence, onceward.Sequence, onceward.Sequence, onceward.Timestamp, onceward.Decimal, 0}).Draw(rt, "kind"),
+		Epoch:    rapid.SampledFrom([]uint64{0, 0, 0, 0, 1}).Draw(rt, "epoch"),
+		Rank:     rapid.SampledFrom([]int32{0, 0, 0, -1, 1}).Draw(rt, "rank"),
+		Sequence: 0,
+	}
+	switch v.Kind {
+	case onceward.Sequence:
+		v.Sequence = rapid.OneOf(rapid.Uint64Range(0, 12), rapid.SampledFrom([]uint64{1<<53 + 1, 1<<64 - 2, 1<<64 - 1})).Draw(rt, "sequence")
+	case onceward.Timestamp:
+		v.Time = time.Unix(1755777600, int64(rapid.IntRange(0, 3).Draw(rt, "nanos"))).UTC()
+		if rapid.IntRange(0, 9).Draw(rt, "future") == 0 {
+			v.Time = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+	case onceward.Decimal:
+		v.Decimal = rapid.SampledFrom([]string{"7", "007", "10", "9"}).Draw(rt, "digits")
+	case 0:
+		v = onceward.Version{}
+	}
+	return onceward.Event{
+		Version: v,
+		ID:      rapid.SampledFrom([]string{"", "ev1", "ev2"}).Draw(rt, "event"),
+		State:   rapid.SampledFrom([]string{"", "pending", "paid", "expired", "odd"}).Draw(rt, "state"),
+	}
+}
+
+func drawApply(rt *rapid.T) onceward.ApplyIfNewerRequest {
+	return onceward.ApplyIfNewerRequest{
+		EntityID:  drawEntity(rt),
+		Event:     drawEvent(rt),
+		RequestID: rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(rt, "request"),
+		Retention: drawDuration(rt, "retention", 3700),
+	}
 }
 
 func drawComplete(rt *rapid.T, id onceward.ClaimID) onceward.CompleteRequest {
@@ -225,7 +339,72 @@ func (s *side) claim(rt *rapid.T, q onceward.CheckAndClaimRequest) any {
 		"takeover": takeover, "lease end": s.in(v.LeaseExpiresAt), "retained": s.in(v.RetainedUntil),
 		"retry after": v.RetryAfter.Round(100 * time.Second).String(), "completed": v.CompletedAt.IsZero(),
 		"type": v.Result.Type, "result": string(v.Result.Body), "result expired": v.ResultExpired,
+		"order": v.Order, "entity": s.entityRead(v.Entity, nil),
 	}
+}
+
+func (s *side) applied(v onceward.ApplyVerdict, err error) any {
+	if err != nil {
+		return reason(err)
+	}
+	return map[string]any{
+		"outcome": v.Outcome, "previous": v.Previous, "first": v.FirstSeen, "reentrant": v.Reentrant, "fills": v.FillsGap,
+		"retry after": v.RetryAfter.Round(100 * time.Second).String(), "current": s.entityRead(&v.Current, nil),
+	}
+}
+
+func (s *side) entityRead(e *onceward.Entity, err error) any {
+	if err != nil {
+		return reason(err)
+	}
+	if e == nil || !e.Known() {
+		return "unknown"
+	}
+	return map[string]any{
+		"applied": e.Applied, "version": e.Version, "event": e.EventID, "state": e.State, "at": e.AppliedAt.IsZero(),
+		"missing": fmt.Sprint(e.Missing), "truncated": e.Truncated, "open": e.Open, "reason": e.Reason, "flagged": e.FlaggedAt.IsZero(),
+	}
+}
+
+// decisions are what the log says of a claim.
+func (s *side) decisions(rt *rapid.T, id onceward.ClaimID) any {
+	page, err := s.service.ListDecisions(rt.Context(), &onceward.ListDecisionsRequest{Namespace: id.Namespace, Key: id.Key, Entity: id.Entity})
+	if err != nil {
+		return reason(err)
+	}
+	for i := range page.Decisions {
+		page.Decisions[i].At = time.Time{}
+	}
+	return page.Decisions
+}
+
+// lists are the names in every list of a namespace, and what the overview counts.
+func (s *side) lists(rt *rapid.T, namespace string) any {
+	var out []string
+	for _, state := range []onceward.State{onceward.InProgress, onceward.Expired, onceward.Parked} {
+		page, err := s.service.ListClaims(rt.Context(), &onceward.ListClaimsRequest{Namespace: namespace, State: state})
+		if err != nil {
+			return reason(err)
+		}
+		for _, c := range page.Claims {
+			out = append(out, fmt.Sprint(state, c.Key, c.Attempt, c.Owner))
+		}
+	}
+	page, err := s.service.ListEntities(rt.Context(), &onceward.ListEntitiesRequest{Namespace: namespace})
+	if err != nil {
+		return reason(err)
+	}
+	for _, e := range page.Entities {
+		out = append(out, fmt.Sprint(e.EntityID.Entity, e.Reason, e.Missing))
+	}
+	o, err := s.service.Overview(rt.Context(), namespace)
+	if err != nil {
+		return reason(err)
+	}
+	if n := o.Namespaces[namespace]; n != nil {
+		out = append(out, fmt.Sprint(n.InProgress, n.Expired, n.Parked, n.NeedsReconcile))
+	}
+	return out
 }
 
 func (s *side) settlement(v onceward.Settlement, err error) any {
@@ -234,7 +413,7 @@ func (s *side) settlement(v onceward.Settlement, err error) any {
 	}
 	return map[string]any{
 		"outcome": v.Outcome, "state": v.State, "late": v.Late, "recreated": v.Recreated,
-		"lease end": s.in(v.LeaseExpiresAt), "retained": s.in(v.RetainedUntil),
+		"lease end": s.in(v.LeaseExpiresAt), "retained": s.in(v.RetainedUntil), "entity": s.entityRead(v.Entity, nil),
 	}
 }
 
