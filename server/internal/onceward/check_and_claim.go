@@ -52,7 +52,8 @@ type ClaimVerdict struct {
 	Entity         *Entity      // ordered, Claimed or OutOfOrder: where the entity stands
 }
 
-// Takeover tells about the attempt whose lease ran out.
+// Takeover tells about the last attempt whose lease ran out: whoever comes after
+// it must look whether it acted, also if others gave the claim back in between.
 type Takeover struct {
 	PreviousAttempt int32
 	PreviousOwner   string
@@ -193,11 +194,8 @@ func (r *Record) grant(q *CheckAndClaimRequest, now time.Time) {
 	if r.absent() {
 		*r = Record{Token: r.Token, FirstClaimedAt: now}
 	}
-	r.TakenOver = r.State == InProgress
-	r.PriorStarted = r.EffectStarted
-	r.PreviousOwner = ""
-	if r.TakenOver {
-		r.PreviousOwner = r.Owner
+	if r.State == InProgress {
+		r.Died, r.PreviousOwner, r.PriorStarted = r.Attempt, r.Owner, r.EffectStarted
 	}
 	if q.Fingerprint != "" {
 		r.Fingerprint = q.Fingerprint
@@ -211,7 +209,7 @@ func (r *Record) grant(q *CheckAndClaimRequest, now time.Time) {
 		over := *r
 		r.complete(Completed, now, q.Retention.Value)
 		r.Final, r.RequestID = true, q.RequestID
-		r.TakenOver, r.PriorStarted, r.PreviousOwner = over.TakenOver, over.PriorStarted, over.PreviousOwner
+		r.Died, r.PriorStarted, r.PreviousOwner = over.Died, over.PriorStarted, over.PreviousOwner
 	}
 }
 
@@ -256,8 +254,8 @@ func (r *Record) claimed(reentrant bool, now time.Time) ClaimVerdict {
 		v.LeaseExpiresAt = r.HeldUntil
 		v.CompletedAt = time.Time{}
 	}
-	if r.TakenOver {
-		v.Takeover = &Takeover{PreviousAttempt: r.Attempt - 1, PreviousOwner: r.PreviousOwner, EffectStarted: r.PriorStarted}
+	if r.Died > 0 {
+		v.Takeover = &Takeover{PreviousAttempt: r.Died, PreviousOwner: r.PreviousOwner, EffectStarted: r.PriorStarted}
 	}
 	return v
 }

@@ -105,7 +105,7 @@ func (q *CompleteRequest) state() State {
 func (r *Record) complete(s State, now time.Time, retention time.Duration) {
 	r.State = s
 	r.CompletedAt = now
-	r.EffectStarted, r.Unsettled, r.TakenOver, r.PriorStarted = false, false, false, false
+	r.EffectStarted, r.Unsettled, r.PriorStarted, r.Died = false, false, false, 0
 	r.RequestID, r.PreviousOwner, r.Reason = "", "", ""
 	r.Result, r.Event, r.Base = nil, Event{}, 0
 	r.hold(now, 0, retention)

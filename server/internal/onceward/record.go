@@ -25,16 +25,16 @@ type Record struct {
 	Token   int64 // the fencing token of the last holder
 	Attempt int32
 	Base    int32 // attempts before an operator let it start afresh; they do not count
+	Died    int32 // the last attempt whose lease ran out; 0: none. Later ones must look whether it acted
 
 	Final         bool // completed by a final claim
 	EffectStarted bool // sticks through take-overs until completed or resolved
 	Unsettled     bool // parked because attempts ran out while the last holder had not settled
-	TakenOver     bool // the holder took over from an attempt whose lease ran out
-	PriorStarted  bool // and that attempt had started the effect
+	PriorStarted  bool // the attempt Died had started the effect
 
 	RequestID     string // of the holder, or of a final claim; "" once completed otherwise
 	Owner         string
-	PreviousOwner string // with TakenOver
+	PreviousOwner string // of the attempt Died
 	Fingerprint   string
 	Reason        string // of the last release or park
 

@@ -62,6 +62,7 @@ func DecideResolveClaim(s Slot, q *ResolveClaimRequest, now time.Time) (Claim, S
 		s.settle(q.ClaimID, false, q.Policy, now)
 		r.State, r.Base, r.EffectStarted, r.Unsettled = Released, r.Attempt, false, false
 		r.RequestID, r.Reason = "", q.Reason
+		r.Died, r.PreviousOwner, r.PriorStarted = 0, "", false // the operator has looked
 		r.hold(now, 0, retention)
 		return r.View(q.ClaimID, now), s, nil
 	}

@@ -59,8 +59,8 @@ func (r *reply) claimVerdict() (onceward.ClaimVerdict, error) {
 	if v.Outcome == onceward.StillInProgress {
 		v.RetryAfter = hold
 	}
-	if r.bool(4) {
-		v.Takeover = &onceward.Takeover{PreviousAttempt: v.Attempt - 1, PreviousOwner: r.str(5), EffectStarted: r.bool(6)}
+	if died := r.int(4); died > 0 {
+		v.Takeover = &onceward.Takeover{PreviousAttempt: int32(died), PreviousOwner: r.str(5), EffectStarted: r.bool(6)}
 	}
 	entity := r.entity(18).Entity
 	v.Entity = &entity

@@ -14,8 +14,8 @@
 --       14 audit  15 '1': a waiter asks again, which is not logged
 --       ordered: 16 version  17 event id  18 state  19 retention of the entity, ms
 --       20 to 23 rules, as in rules_of  24 the entity's member
--- reply 19 elements: outcome, token, attempt, reentrant, taken over, previous
---       owner, previous had started, now (unix us), hold left (ms), record left
+-- reply 19 elements: outcome, token, attempt, reentrant, last attempt whose lease
+--       ran out (0: none), its owner, it had started, now (unix us), hold left (ms), record left
 --       (ms), first claimed (unix ms), completed (unix ms), result status,
 --       result type, result, state now stored, order's outcome, busy for (ms),
 --       entity record
@@ -54,18 +54,15 @@ local function reply(outcome, reentrant, order_outcome, busy)
     if not status then return unreadable('result') end
   end
   log_claim(outcome, order_outcome or 0)
-  local token, taken_over, previous, started = 0, 0, '', 0
+  local token, died, previous, started = 0, 0, '', 0
   if outcome == CLAIMED then
-    token = r.token
-    if has(r, TAKEN_OVER) then
-      taken_over, previous = 1, r.previous
-      if has(r, PRIOR_STARTED) then started = 1 end
-    end
+    token, died, previous = r.token, r.died, r.previous
+    if has(r, PRIOR_STARTED) then started = 1 end
   end
   local at = r or { attempt = 0, hold = 0, ttl = 0, first = 0, completed = 0, state = ABSENT }
   local hold = 0
   if at.state == IN_PROGRESS or at.state == RELEASED then hold = at.hold end
-  return { outcome, token, at.attempt, reentrant and 1 or 0, taken_over, previous, started, now, hold, at.ttl,
+  return { outcome, token, at.attempt, reentrant and 1 or 0, died, previous, started, now, hold, at.ttl,
     at.first, at.completed, status, kind, body, at.state, order_outcome or 0, busy or 0, e and encode_entity(e) or '' }
 end
 
@@ -133,23 +130,22 @@ if ordered then
 end
 
 if not r or r.state == FORGOTTEN then
-  r = { token = r and r.token or 0, attempt = 0, base = 0, flags = 0, first = math.floor(now / 1000), completed = 0, print = '', owner = '' }
+  r = { token = r and r.token or 0, attempt = 0, base = 0, died = 0, flags = 0, first = math.floor(now / 1000), completed = 0,
+    print = '', owner = '', previous = '' }
 end
-local flags = bit.band(r.flags, STARTED)
-r.previous = ''
 if r.state == IN_PROGRESS then
-  r.previous = r.owner
-  flags = bit.bor(flags, TAKEN_OVER)
-  if flags ~= TAKEN_OVER then flags = bit.bor(flags, PRIOR_STARTED) end
+  r.died, r.previous = r.attempt, r.owner
+  r.flags = bit.band(r.flags, STARTED)
+  if r.flags ~= 0 then r.flags = bit.bor(r.flags, PRIOR_STARTED) end
 end
-r.state, r.flags, r.token, r.attempt = IN_PROGRESS, flags, next_token(r.token, now), r.attempt + 1
+r.state, r.token, r.attempt = IN_PROGRESS, next_token(r.token, now), math.min(r.attempt + 1, MOST_ATTEMPTS)
 r.request, r.owner, r.reason = request, owner, ''
 if print ~= '' then r.print = print end
 
 if ARGV[9] == '1' then
   if r.attempt > 1 then redis.call('ZREM', progress, member) end
   r.state, r.completed = COMPLETED, math.floor(now / 1000)
-  r.flags = bit.bor(bit.band(flags, TAKEN_OVER + PRIOR_STARTED), FINAL)
+  r.flags = bit.bor(bit.band(r.flags, PRIOR_STARTED), FINAL)
   save(record_key, r, 0, retention)
   return reply(CLAIMED)
 end

@@ -47,7 +47,7 @@ end
 local late, recreated = 0, 0
 if not r then
   recreated = 1
-  r = { token = token, attempt = 1, first = math.floor(now / 1000), print = '', owner = '', retention = tonumber(ARGV[5]),
+  r = { token = token, attempt = 1, died = 0, first = math.floor(now / 1000), print = '', owner = '', retention = tonumber(ARGV[5]),
     version = '', event_state = '', event = '' }
 elseif r.state == PARKED or r.hold <= 0 then
   late = 1
@@ -68,7 +68,7 @@ if ordered then
     save_entity(KEYS[6], KEYS[8], ARGV[21], e, now, tonumber(ARGV[20]))
   end
 end
-r.state, r.flags, r.request, r.completed = state, 0, '', math.floor(now / 1000)
+r.state, r.flags, r.died, r.request, r.completed = state, 0, 0, '', math.floor(now / 1000)
 if ARGV[8] == '1' then
   r.flags = HAS_RESULT
   save_result(result_key, ARGV[9], ARGV[10], result_retention)

@@ -29,7 +29,7 @@ redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('ZREM', KEYS[4], ARGV[1])
 if KEYS[6] then free(KEYS[6], ARGV[1]) end
 redis.call('DEL', KEYS[2])
-local tombstone = { state = FORGOTTEN, flags = 0, token = r.token, attempt = 0, first = 0, completed = 0, owner = '', print = '', request = '' }
+local tombstone = { state = FORGOTTEN, flags = 0, token = r.token, attempt = 0, died = 0, first = 0, completed = 0, owner = '', print = '', request = '' }
 save(KEYS[1], tombstone, 0, r.ttl)
 log('OK')
 return was

@@ -53,7 +53,7 @@ if e then free(KEYS[7], member) end
 r.token, r.request = next_token(r.token, now), ''
 if not done then
   r.state, r.base, r.reason = RELEASED, r.attempt, ARGV[10]
-  r.flags = bit.band(r.flags, bit.bnot(STARTED + UNSETTLED))
+  r.flags, r.died, r.previous = 0, 0, ''
   save(record_key, r, 0, retention)
   log('NOT_DONE')
   return claim_reply(r, now, 0, '', '')
@@ -63,7 +63,7 @@ if e and moves(e, event) then
   advance(e, event, '', rules_of(11), now)
   save_entity(KEYS[6], KEYS[8], ARGV[16], e, now, tonumber(ARGV[15]))
 end
-r.state, r.flags, r.reason, r.completed = COMPLETED, 0, '', math.floor(now / 1000)
+r.state, r.flags, r.died, r.reason, r.completed = COMPLETED, 0, 0, '', math.floor(now / 1000)
 if result ~= '' then
   r.flags = HAS_RESULT
   save_result(result_key, '', result, math.min(tonumber(ARGV[4]), retention))

@@ -97,7 +97,8 @@ type ForgetClaimRequest struct {
 	// The order.entity of the claim. Required in a namespace with routing: entity
 	// (FIELD_INVALID), refused in any other (ROUTING).
 	Entity string `protobuf:"bytes,5,opt,name=entity,proto3" json:"entity,omitempty"`
-	// Who does it, for the decision log. Required, otherwise FIELD_INVALID.
+	// Who does it, for the decision log. Required, up to 128 bytes, otherwise
+	// FIELD_INVALID.
 	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Why, for the decision log. Required, up to 1 KiB, otherwise FIELD_INVALID.
 	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -242,7 +243,8 @@ type ForgetEntityRequest struct {
 	// The entity's name. 1 to 1024 bytes of UTF-8, not only Unicode white space,
 	// otherwise FIELD_INVALID. Compared byte for byte.
 	Entity string `protobuf:"bytes,3,opt,name=entity,proto3" json:"entity,omitempty"`
-	// Who does it, for the decision log. Required, otherwise FIELD_INVALID.
+	// Who does it, for the decision log. Required, up to 128 bytes, otherwise
+	// FIELD_INVALID.
 	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Why, for the decision log. Required, up to 1 KiB, otherwise FIELD_INVALID.
 	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -383,10 +385,10 @@ type ResolveClaimRequest struct {
 	// Whether the effect did happen. Required, otherwise FIELD_INVALID.
 	Resolution ResolveClaimRequest_Resolution `protobuf:"varint,6,opt,name=resolution,proto3,enum=onceward.v1.ResolveClaimRequest_Resolution" json:"resolution,omitempty"`
 	// DONE: what to answer when the event comes again. The limit is that of
-	// CompleteRequest.result.
+	// CompleteRequest.result. With NOT_DONE it is FIELD_INVALID.
 	Result []byte `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
-	// Who has found it out, for the decision log. Required, otherwise
-	// FIELD_INVALID.
+	// Who has found it out, for the decision log. Required, up to 128 bytes,
+	// otherwise FIELD_INVALID.
 	Actor string `protobuf:"bytes,8,opt,name=actor,proto3" json:"actor,omitempty"`
 	// How, for the decision log. Required, up to 1 KiB, otherwise FIELD_INVALID.
 	Reason        string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -556,8 +558,8 @@ type ReconcileEntityRequest struct {
 	// version. Events that were STALE become new again. Otherwise an older
 	// version is answered STALE and another kind is VERSION_KIND_MISMATCH.
 	AllowBackwards bool `protobuf:"varint,7,opt,name=allow_backwards,json=allowBackwards,proto3" json:"allow_backwards,omitempty"`
-	// Who has asked the source, for the decision log. Required, otherwise
-	// FIELD_INVALID.
+	// Who has asked the source, for the decision log. Required, up to 128 bytes,
+	// otherwise FIELD_INVALID.
 	Actor string `protobuf:"bytes,8,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Why, for the decision log. Required, up to 1 KiB, otherwise FIELD_INVALID.
 	Reason        string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -723,8 +725,8 @@ type ListClaimsRequest struct {
 	// Which claims: IN_PROGRESS (lease running), EXPIRED or PARKED, otherwise
 	// FIELD_INVALID.
 	State ClaimState `protobuf:"varint,2,opt,name=state,proto3,enum=onceward.v1.ClaimState" json:"state,omitempty"`
-	// How many at most in this page. 0: the server decides. Negative is
-	// FIELD_INVALID. The server may give fewer.
+	// How many at most in this page: 0 is 100, more than 1000 is 1000. Negative
+	// is FIELD_INVALID. The server may give fewer.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before, with the other fields unchanged.
 	// Empty: the first page. One that the server has not given is FIELD_INVALID.
@@ -853,8 +855,8 @@ type ListEntitiesRequest struct {
 	// The namespace whose entities are listed. Shape and errors as at
 	// CheckAndClaimRequest.namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// How many at most in this page. 0: the server decides. Negative is
-	// FIELD_INVALID. The server may give fewer.
+	// How many at most in this page: 0 is 100, more than 1000 is 1000. Negative
+	// is FIELD_INVALID. The server may give fewer.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before, with the other fields unchanged.
 	// Empty: the first page. One that the server has not given is FIELD_INVALID.
@@ -1046,10 +1048,11 @@ type Decision struct {
 	Consumer string `protobuf:"bytes,3,opt,name=consumer,proto3" json:"consumer,omitempty"`
 	// The name of the call, such as CheckAndClaim or ForgetClaim.
 	Rpc string `protobuf:"bytes,4,opt,name=rpc,proto3" json:"rpc,omitempty"`
-	// The key or entity it was about. Not in the clear where the policy says
-	// readable_keys: false.
+	// The key or entity it was about. Where the policy says readable_keys: false
+	// a hash, "sha256:" and 32 hexadecimal digits.
 	Subject string `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`
-	// The name of the outcome, such as CONFLICT or STALE.
+	// The name of the outcome, such as CONFLICT or STALE; for OUT_OF_ORDER the
+	// order's outcome follows after a space.
 	Outcome string `protobuf:"bytes,6,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// The version that was sent with the call.
 	Version *Version `protobuf:"bytes,7,opt,name=version,proto3" json:"version,omitempty"`
@@ -1200,14 +1203,14 @@ type ListDecisionsRequest struct {
 	// CheckAndClaimRequest.consumer.
 	Consumer string `protobuf:"bytes,2,opt,name=consumer,proto3" json:"consumer,omitempty"`
 	// Only decisions about this claim: its key, or the one derived from
-	// key_parts. With routing: entity its entity must be given too. Empty: not
-	// restricted to a claim.
+	// key_parts. With routing: entity its entity must be given too, otherwise
+	// FIELD_INVALID. Empty: not restricted to a claim.
 	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
 	// Only decisions about this entity, or about claims in it. Empty: not
 	// restricted to an entity.
 	Entity string `protobuf:"bytes,4,opt,name=entity,proto3" json:"entity,omitempty"`
-	// How many at most in this page. 0: the server decides. Negative is
-	// FIELD_INVALID. The server may give fewer.
+	// How many at most in this page: 0 is 100, more than 1000 is 1000. Negative
+	// is FIELD_INVALID. The server may give fewer.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before, with the other fields unchanged.
 	// Empty: the first page. One that the server has not given is FIELD_INVALID.

@@ -71,8 +71,11 @@ type AdminServiceClient interface {
 	// in with the next attempt number, max_attempts are counted afresh and
 	// effect_started is cleared.
 	//
+	// DONE of a completed claim changes nothing, so that a repeat is harmless.
+	//
 	// Errors besides those of every call: CLAIM_HELD while a lease is running,
-	// CLAIM_NOT_FOUND where there is no record, ROUTING.
+	// CLAIM_SETTLED where the claim is finished (to have its event processed
+	// again, forget it), CLAIM_NOT_FOUND where there is no record, ROUTING.
 	ResolveClaim(ctx context.Context, in *ResolveClaimRequest, opts ...grpc.CallOption) (*ResolveClaimResponse, error)
 	// ReconcileEntity sets an entity to what the source of truth says. It is the
 	// way out of GAP, TIE and TRANSITION_DENIED:
@@ -87,18 +90,18 @@ type AdminServiceClient interface {
 	// call: VERSION_UNIT, and VERSION_KIND_MISMATCH without allow_backwards.
 	ReconcileEntity(ctx context.Context, in *ReconcileEntityRequest, opts ...grpc.CallOption) (*ReconcileEntityResponse, error)
 	// ListClaims lists the claims of a namespace that are in progress, expired or
-	// parked, page by page. Claims that change while the pages are read may be
-	// missed or come twice. Errors: those of every call.
+	// parked, page by page. A claim that stays in its state while the pages are
+	// read is listed once. Errors: those of every call.
 	ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error)
 	// ListEntities lists the entities of a namespace that need reconciling, page
-	// by page. Entities that change while the pages are read may be missed or
-	// come twice. Errors: those of every call.
+	// by page. An entity that stays flagged while the pages are read is listed
+	// once, whatever happens to others. Errors: those of every call.
 	ListEntities(ctx context.Context, in *ListEntitiesRequest, opts ...grpc.CallOption) (*ListEntitiesResponse, error)
 	// ListDecisions reads the decision log of a namespace, newest first, page by
 	// page. What is in it depends on the policy's audit: nothing, exceptions (the
 	// default: all but CLAIMED, DUPLICATE, APPLIED and OK), or all; operators'
-	// acts always. Old entries are dropped: it explains what happened lately and
-	// is no archive. Errors: those of every call.
+	// acts always. About the last thousand of each of the 1024 partitions are
+	// kept, for a week: the log explains what happened lately and is no archive. Errors: those of every call.
 	ListDecisions(ctx context.Context, in *ListDecisionsRequest, opts ...grpc.CallOption) (*ListDecisionsResponse, error)
 	// GetOverview counts what is waiting for a worker or an operator, and says
 	// how the store is doing. Errors: those of every call.
@@ -232,8 +235,11 @@ type AdminServiceServer interface {
 	// in with the next attempt number, max_attempts are counted afresh and
 	// effect_started is cleared.
 	//
+	// DONE of a completed claim changes nothing, so that a repeat is harmless.
+	//
 	// Errors besides those of every call: CLAIM_HELD while a lease is running,
-	// CLAIM_NOT_FOUND where there is no record, ROUTING.
+	// CLAIM_SETTLED where the claim is finished (to have its event processed
+	// again, forget it), CLAIM_NOT_FOUND where there is no record, ROUTING.
 	ResolveClaim(context.Context, *ResolveClaimRequest) (*ResolveClaimResponse, error)
 	// ReconcileEntity sets an entity to what the source of truth says. It is the
 	// way out of GAP, TIE and TRANSITION_DENIED:
@@ -248,18 +254,18 @@ type AdminServiceServer interface {
 	// call: VERSION_UNIT, and VERSION_KIND_MISMATCH without allow_backwards.
 	ReconcileEntity(context.Context, *ReconcileEntityRequest) (*ReconcileEntityResponse, error)
 	// ListClaims lists the claims of a namespace that are in progress, expired or
-	// parked, page by page. Claims that change while the pages are read may be
-	// missed or come twice. Errors: those of every call.
+	// parked, page by page. A claim that stays in its state while the pages are
+	// read is listed once. Errors: those of every call.
 	ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error)
 	// ListEntities lists the entities of a namespace that need reconciling, page
-	// by page. Entities that change while the pages are read may be missed or
-	// come twice. Errors: those of every call.
+	// by page. An entity that stays flagged while the pages are read is listed
+	// once, whatever happens to others. Errors: those of every call.
 	ListEntities(context.Context, *ListEntitiesRequest) (*ListEntitiesResponse, error)
 	// ListDecisions reads the decision log of a namespace, newest first, page by
 	// page. What is in it depends on the policy's audit: nothing, exceptions (the
 	// default: all but CLAIMED, DUPLICATE, APPLIED and OK), or all; operators'
-	// acts always. Old entries are dropped: it explains what happened lately and
-	// is no archive. Errors: those of every call.
+	// acts always. About the last thousand of each of the 1024 partitions are
+	// kept, for a week: the log explains what happened lately and is no archive. Errors: those of every call.
 	ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error)
 	// GetOverview counts what is waiting for a worker or an operator, and says
 	// how the store is doing. Errors: those of every call.

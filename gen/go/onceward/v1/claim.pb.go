@@ -478,9 +478,9 @@ type CheckAndClaimResponse struct {
 	Attempt int32 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// CLAIMED: this request_id held the claim already.
 	Reentrant bool `protobuf:"varint,5,opt,name=reentrant,proto3" json:"reentrant,omitempty"`
-	// CLAIMED: set where an earlier attempt's lease ran out and this attempt took
-	// over. The effect may have happened: look before acting. A repeat with the
-	// same request_id reports the same take-over again.
+	// CLAIMED: set where an earlier attempt's lease ran out. The effect may have
+	// happened: look before acting. A repeat with the same request_id reports the
+	// same again.
 	Takeover *Takeover `protobuf:"bytes,6,opt,name=takeover,proto3" json:"takeover,omitempty"`
 	// CLAIMED: when the caller's lease ends unless it is extended; unset for a
 	// final claim. IN_PROGRESS: when the holder's lease ends. This is the store's
@@ -677,7 +677,9 @@ func (x *CheckAndClaimResponse) GetShadowOutcome() ClaimOutcome {
 	return ClaimOutcome_CLAIM_OUTCOME_UNSPECIFIED
 }
 
-// Takeover tells of the attempt whose lease ran out.
+// Takeover tells of the last attempt whose lease ran out: it may have done the
+// effect. Told to every attempt after it, also after a Release in between, until
+// the claim is completed or resolved.
 type Takeover struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its number, 1 for the first.

@@ -81,6 +81,7 @@ const (
 //   - VERSION_KIND_MISMATCH (FAILED_PRECONDITION): the entity has versions of
 //     another kind.
 //   - CLAIM_HELD (FAILED_PRECONDITION): ResolveClaim while a lease is running.
+//   - CLAIM_SETTLED (FAILED_PRECONDITION): ResolveClaim of a finished claim.
 //   - NAMESPACE_UNKNOWN (NOT_FOUND): the server is strict and its policy file
 //     does not list the namespace.
 //   - CLAIM_NOT_FOUND (NOT_FOUND): ResolveClaim of a claim that does not exist.
@@ -141,7 +142,8 @@ type OncewardServiceClient interface {
 	//   - No record: CLAIMED, attempt 1.
 	//
 	// In a namespace with routing: entity, whatever would become CLAIMED other
-	// than by re-entry must also pass the order's rules, those of ApplyIfNewer.
+	// than by re-entry under a running lease must also pass the order's rules,
+	// those of ApplyIfNewer.
 	// If it does not, the answer is OUT_OF_ORDER with order_outcome, and this
 	// call leaves no claim behind; flags and holes of the entity are remembered.
 	// A claim that is given reserves its version: other events of the entity get
@@ -436,6 +438,7 @@ type OncewardService_StreamClient = grpc.BidiStreamingClient[StreamRequest, Stre
 //   - VERSION_KIND_MISMATCH (FAILED_PRECONDITION): the entity has versions of
 //     another kind.
 //   - CLAIM_HELD (FAILED_PRECONDITION): ResolveClaim while a lease is running.
+//   - CLAIM_SETTLED (FAILED_PRECONDITION): ResolveClaim of a finished claim.
 //   - NAMESPACE_UNKNOWN (NOT_FOUND): the server is strict and its policy file
 //     does not list the namespace.
 //   - CLAIM_NOT_FOUND (NOT_FOUND): ResolveClaim of a claim that does not exist.
@@ -496,7 +499,8 @@ type OncewardServiceServer interface {
 	//   - No record: CLAIMED, attempt 1.
 	//
 	// In a namespace with routing: entity, whatever would become CLAIMED other
-	// than by re-entry must also pass the order's rules, those of ApplyIfNewer.
+	// than by re-entry under a running lease must also pass the order's rules,
+	// those of ApplyIfNewer.
 	// If it does not, the answer is OUT_OF_ORDER with order_outcome, and this
 	// call leaves no claim behind; flags and holes of the entity are remembered.
 	// A claim that is given reserves its version: other events of the entity get

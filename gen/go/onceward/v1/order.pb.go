@@ -330,7 +330,7 @@ type Order struct {
 	Version *Version `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// The state that the event brings the entity to, such as "paid". Judged by
 	// the policy's transitions, and remembered as the entity's state at Complete.
-	// Empty: not judged.
+	// Up to 128 bytes, otherwise FIELD_INVALID. Empty: not judged.
 	State         string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -395,9 +395,10 @@ type EntityState struct {
 	// held back is known.
 	Version *Version `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
 	// The event that the watermark came from. Empty where it was not given. After
-	// an ordered claim it is the claim's key.
+	// an ordered claim it is the claim's key. Where the policy says
+	// readable_keys: false a hash of it, "sha256:" and 32 hexadecimal digits.
 	EventId string `protobuf:"bytes,2,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// The state that came with the watermark. Empty where it was not given.
+	// The last state that was given. Empty where none was.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// When the watermark was last moved.
 	AppliedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=applied_at,json=appliedAt,proto3" json:"applied_at,omitempty"`
@@ -528,20 +529,21 @@ type ApplyIfNewerRequest struct {
 	// the scope in which the sender counts. 1 to 1024 bytes of UTF-8, not only
 	// Unicode white space, otherwise FIELD_INVALID. Compared byte for byte.
 	Entity string `protobuf:"bytes,3,opt,name=entity,proto3" json:"entity,omitempty"`
-	// The event's place in the entity's order. Required; for its errors see
-	// Version.
+	// The event's place in the entity's order. Required, except for an event that
+	// brings a state in a namespace with transitions: there the transitions
+	// decide alone, and the watermark stays. For its errors see Version.
 	Version *Version `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
 	// The event's stable identity, the same on every delivery. Tells a repeat
 	// (DUPLICATE) from another event with the same version (TIE). Empty: an equal
-	// version is always a DUPLICATE.
+	// version is always a DUPLICATE. Up to 1024 bytes, otherwise FIELD_INVALID.
 	EventId string `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// The identity of this attempt, made by the client: the same id gets the same
 	// APPLIED again, so that a call can be repeated after a lost answer. Up to
 	// 128 bytes, otherwise FIELD_INVALID. Empty: the server makes one per call.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The state that the event brings the entity to, such as "paid". Judged by
-	// the policy's transitions, remembered as the entity's state. Empty: not
-	// judged.
+	// the policy's transitions, remembered as the entity's state. Up to 128 bytes,
+	// otherwise FIELD_INVALID. Empty: not judged, and the state stays as it is.
 	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
 	// How long the entity is remembered after this call. 1 s up to the policy's
 	// max_retention (10 years unless lowered), otherwise FIELD_INVALID. Unset:
@@ -650,7 +652,8 @@ type ApplyIfNewerResponse struct {
 	// APPLIED: no earlier version was remembered. It may still have existed: it
 	// may have been forgotten after its retention, or lost with the store.
 	FirstSeen bool `protobuf:"varint,4,opt,name=first_seen,json=firstSeen,proto3" json:"first_seen,omitempty"`
-	// APPLIED: this request_id got the same answer before.
+	// APPLIED: this request_id got the same answer before. previous_version is
+	// not told again.
 	Reentrant bool `protobuf:"varint,5,opt,name=reentrant,proto3" json:"reentrant,omitempty"`
 	// STALE: this was one of the missing versions, and its hole is closed now.
 	FillsGap bool `protobuf:"varint,6,opt,name=fills_gap,json=fillsGap,proto3" json:"fills_gap,omitempty"`

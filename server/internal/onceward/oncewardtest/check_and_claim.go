@@ -152,6 +152,16 @@ var checkAndClaim = []test{
 			w.Errorf("claim after release is %+v", v)
 		}
 	}},
+	{"a take-over stays told after a release", func(w *world) {
+		w.claim("k", owner("w1"))
+		w.advance(30 * time.Second)
+		c := w.claim("k", owner("w2"))
+		w.release("k", c.Token)
+		v := w.claim("k", owner("w3"))
+		if want := (onceward.Takeover{PreviousAttempt: 1, PreviousOwner: "w1"}); v.Takeover == nil || *v.Takeover != want {
+			w.Errorf("attempt 3 is told %+v, want %+v: attempt 1 may have acted", v.Takeover, want)
+		}
+	}},
 	{"a key held back is in progress until then", func(w *world) {
 		c := w.claim("k")
 		w.release("k", c.Token, holdBack(time.Minute))
