@@ -20,7 +20,7 @@ var arrows = map[string]struct{ ours, foreign []string }{
 	"server/internal/redisstore":            {ours: []string{"onceward"}, foreign: []string{"github.com/redis/go-redis"}},
 	"server/internal/policyfile":            {ours: []string{"onceward"}, foreign: []string{"github.com/goccy/go-yaml"}},
 	"server/internal/ops":                   {},
-	"server/internal/rpc":                   {ours: []string{"gen", "onceward"}, foreign: []string{"github.com/grpc-ecosystem/go-grpc-middleware", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}},
+	"server/internal/rpc":                   {ours: []string{"gen", "onceward"}, foreign: []string{"github.com/grpc-ecosystem/go-grpc-middleware", "golang.org/x/sync", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"server/internal/redistest":             {foreign: []string{"github.com/redis/go-redis"}},
 	"client":                                {ours: []string{"gen"}, foreign: []string{"google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"gen/go/onceward/v1":                    {foreign: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},

@@ -77,6 +77,9 @@ func NewService(store Store, policies *Policies) *Service {
 // Drain ends all waiting, now and in future: who waits is told IN_PROGRESS.
 func (s *Service) Drain() { s.waiting.close() }
 
+// Draining is closed once Drain has been called.
+func (s *Service) Draining() <-chan struct{} { return s.waiting.closed }
+
 // request is what the service prepares before a store sees it.
 type request interface {
 	// resolve refuses what is out of bounds and fills in the policy's defaults.

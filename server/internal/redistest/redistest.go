@@ -32,6 +32,7 @@ type Server struct {
 	args []string
 	cmd  *exec.Cmd
 	log  *os.File
+	own  *redis.Client // of the helpers that look at the store
 }
 
 // Start starts a redis-server on a free port with further arguments, and stops

@@ -14,8 +14,7 @@ import (
 // Keys are all keys that start with prefix, in order.
 func (s *Server) Keys(prefix string) []string {
 	s.tb.Helper()
-	c := s.connect()
-	defer c.Close()
+	c := s.admin()
 	return slices.Sorted(s.each(c, prefix))
 }
 
@@ -23,8 +22,7 @@ func (s *Server) Keys(prefix string) []string {
 // its end: two are equal if nothing was written in between.
 func (s *Server) Snapshot() map[string]string {
 	s.tb.Helper()
-	c := s.connect()
-	defer c.Close()
+	c := s.admin()
 	all := map[string]string{}
 	for key := range s.each(c, "") {
 		v, err := c.Dump(context.Background(), key).Result()
@@ -41,8 +39,7 @@ func (s *Server) Snapshot() map[string]string {
 // Unexpiring are the keys that would stay for ever.
 func (s *Server) Unexpiring() (keys []string) {
 	s.tb.Helper()
-	c := s.connect()
-	defer c.Close()
+	c := s.admin()
 	for key := range s.each(c, "") {
 		ttl, err := c.PTTL(context.Background(), key).Result()
 		s.must(err)
@@ -56,8 +53,7 @@ func (s *Server) Unexpiring() (keys []string) {
 // Size is DBSIZE.
 func (s *Server) Size() int64 {
 	s.tb.Helper()
-	c := s.connect()
-	defer c.Close()
+	c := s.admin()
 	n, err := c.DBSize(context.Background()).Result()
 	s.must(err)
 	return n
@@ -66,8 +62,7 @@ func (s *Server) Size() int64 {
 // Do runs one command.
 func (s *Server) Do(args ...any) any {
 	s.tb.Helper()
-	c := s.connect()
-	defer c.Close()
+	c := s.admin()
 	v, err := c.Do(context.Background(), args...).Result()
 	s.must(err)
 	return v
@@ -84,9 +79,12 @@ func (s *Server) signal(sig syscall.Signal) {
 	s.must(s.cmd.Process.Signal(sig))
 }
 
-// connect is a client for one use: it never holds a connection over a Kill.
-func (s *Server) connect() *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: s.Addr, PoolSize: 1})
+// admin is the client of these helpers. It reconnects after a Kill by itself.
+func (s *Server) admin() *redis.Client {
+	if s.own == nil {
+		s.own = s.Client()
+	}
+	return s.own
 }
 
 // each goes over the keys that start with prefix, each at least once.

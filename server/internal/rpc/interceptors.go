@@ -28,8 +28,8 @@ func Unary(log *slog.Logger) []grpc.UnaryServerInterceptor {
 	}
 }
 
-// Stream is the chain for streams: health watches and reflection.
-func Stream(log *slog.Logger) []grpc.StreamServerInterceptor {
+// Streams is the chain for streams: Stream, health watches and reflection.
+func Streams(log *slog.Logger) []grpc.StreamServerInterceptor {
 	return []grpc.StreamServerInterceptor{
 		logging.StreamServerInterceptor(logTo(log), logging.WithLogOnEvents(logging.FinishCall), logging.WithLevels(level)),
 		recovery.StreamServerInterceptor(recovery.WithRecoveryHandlerContext(recovered(log))),

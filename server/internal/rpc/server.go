@@ -14,9 +14,9 @@ import (
 	"github.com/onceward/onceward/server/internal/onceward"
 )
 
-// maxMessage bounds a request: a result of the largest size a policy may allow,
-// and room for the rest.
-const maxMessage = onceward.MaxResultBytes + 64<<10
+// maxMessage bounds a request: a batch of the most operations with 8 KiB each, or
+// a few results of the largest size that a policy may allow.
+const maxMessage = 8 << 20
 
 // Config is what an operator decides about the gRPC server.
 type Config struct {
@@ -28,7 +28,7 @@ type Config struct {
 func NewServer(s *onceward.Service, log *slog.Logger, c Config) (*grpc.Server, *health.Server) {
 	g := grpc.NewServer(
 		grpc.ChainUnaryInterceptor(Unary(log)...),
-		grpc.ChainStreamInterceptor(Stream(log)...),
+		grpc.ChainStreamInterceptor(Streams(log)...),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime:             5 * time.Second, // a client may ping every ten

@@ -1,0 +1,100 @@
+package rpc
+
+import (
+	"io"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
+)
+
+// streamWindow is how many operations of one stream are in flight: results that
+// the client does not take count too, so that neither side queues without bound.
+const streamWindow = 256
+
+// Stream implements the RPC of that name. When the service drains, it reads no
+// further, answers what is in flight and ends with UNAVAILABLE, so that the
+// client reconnects elsewhere.
+func (o *Onceward) Stream(s oncewardv1.OncewardService_StreamServer) error {
+	w := &streamWriter{stream: s}
+	requests, readErr := receive(s)
+	window := make(chan struct{}, streamWindow)
+	var inFlight sync.WaitGroup
+	defer inFlight.Wait()
+	for {
+		select {
+		case window <- struct{}{}:
+		case <-s.Context().Done():
+			return s.Context().Err()
+		}
+		select {
+		case in, open := <-requests:
+			if !open {
+				inFlight.Wait()
+				if err := w.failed(); err != nil {
+					return err
+				}
+				return <-readErr
+			}
+			inFlight.Go(func() {
+				w.send(&oncewardv1.StreamResponse{Id: in.GetId(), Result: o.operate(s.Context(), in.GetOperation())})
+				<-window
+			})
+		case <-o.service.Draining():
+			inFlight.Wait()
+			return status.Error(codes.Unavailable, "the server is stopping: reconnect")
+		case <-s.Context().Done():
+			return s.Context().Err()
+		}
+	}
+}
+
+// receive reads requests until the client closes its side, which is no error, or
+// the stream breaks.
+func receive(s oncewardv1.OncewardService_StreamServer) (<-chan *oncewardv1.StreamRequest, <-chan error) {
+	requests, failed := make(chan *oncewardv1.StreamRequest), make(chan error, 1)
+	go func() {
+		defer close(requests)
+		for {
+			in, err := s.Recv()
+			if err != nil {
+				if err == io.EOF {
+					err = nil
+				}
+				failed <- err
+				return
+			}
+			select {
+			case requests <- in:
+			case <-s.Context().Done():
+				failed <- s.Context().Err()
+				return
+			}
+		}
+	}()
+	return requests, failed
+}
+
+// streamWriter lets many operations answer on one stream. After the first send
+// that failed it drops the rest: the stream is broken.
+type streamWriter struct {
+	mu     sync.Mutex
+	stream oncewardv1.OncewardService_StreamServer
+	err    error
+}
+
+func (w *streamWriter) send(r *oncewardv1.StreamResponse) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = w.stream.Send(r)
+	}
+}
+
+func (w *streamWriter) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
