@@ -13,7 +13,7 @@ const module = "github.com/onceward/onceward/"
 // arrows says which packages of this module each package may import, and which
 // foreign modules are its own business. What is not listed may import neither.
 var arrows = map[string]struct{ ours, foreign []string }{
-	"server":                                {ours: []string{"memstore", "onceward", "ops", "policyfile", "redisstore", "rpc"}, foreign: []string{"golang.org/x/sync", "golang.org/x/term", "google.golang.org/grpc"}},
+	"server":                                {ours: []string{"cli", "memstore", "onceward", "ops", "policyfile", "redisstore", "rpc"}, foreign: []string{"golang.org/x/sync", "golang.org/x/term", "google.golang.org/grpc"}},
 	"server/internal/onceward":              {},
 	"server/internal/onceward/oncewardtest": {ours: []string{"onceward"}},
 	"server/internal/memstore":              {ours: []string{"onceward"}},
@@ -21,8 +21,10 @@ var arrows = map[string]struct{ ours, foreign []string }{
 	"server/internal/policyfile":            {ours: []string{"onceward"}, foreign: []string{"github.com/goccy/go-yaml"}},
 	"server/internal/ops":                   {},
 	"server/internal/rpc":                   {ours: []string{"gen", "onceward"}, foreign: []string{"github.com/grpc-ecosystem/go-grpc-middleware", "golang.org/x/sync", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}},
+	"server/internal/cli":                   {ours: []string{"gen", "policyfile"}, foreign: []string{"golang.org/x/term", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"server/internal/redistest":             {foreign: []string{"github.com/redis/go-redis"}},
 	"client":                                {ours: []string{"gen"}, foreign: []string{"google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}},
+	"client/reconcile":                      {ours: []string{"client", "gen"}, foreign: []string{"golang.org/x/sync", "google.golang.org/grpc"}},
 	"gen/go/onceward/v1":                    {foreign: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 }
 

@@ -61,6 +61,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (config, er
 	fs.BoolVar(&c.reflection, "reflection", true, "serve gRPC reflection")
 	fs.BoolVar(&c.allowEviction, "allow-eviction", false, "be ready although Redis may evict records")
 	fs.DurationVar(&c.drainTimeout, "drain-timeout", 20*time.Second, "how long running calls may take to finish after SIGTERM")
+	fs.VisitAll(func(f *flag.Flag) { f.Usage += " [" + variable(f.Name) + "]" })
 	fs.Usage = func() { usage(fs, out) }
 	if err := fs.Parse(args); err != nil {
 		return c, err
@@ -79,8 +80,9 @@ func parse(args []string, getenv func(string) string, out io.Writer) (config, er
 
 func usage(fs *flag.FlagSet, out io.Writer) {
 	fmt.Fprintln(out, "onceward answers, before a side effect, whether it has been done, is being done, or is yours to do.")
-	fmt.Fprintln(out, "\nFlags; each can be set from the environment as ONCEWARD_ and its name, for example ONCEWARD_REDIS_URL:")
+	fmt.Fprintln(out, "\nFlags, and in brackets the environment's name for each:")
 	fs.PrintDefaults()
+	fmt.Fprintln(out, "\nOperators' commands; onceward COMMAND -h documents each:\nclaims, entities, decisions, overview, reconcile, resolve, forget claim, forget entity, validate")
 }
 
 // variable is the environment's name for a flag.
@@ -111,7 +113,7 @@ func (c *config) check() error {
 	if c.drainTimeout <= 0 {
 		return errors.New("-drain-timeout must be above 0")
 	}
-	return nil
+	return redisstore.Check(redisstore.Mode(c.redisMode), c.redisPrefix)
 }
 
 func (c *config) logger(out io.Writer) *slog.Logger {

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
+	"github.com/onceward/onceward/server/internal/cli"
 	"github.com/onceward/onceward/server/internal/memstore"
 	"github.com/onceward/onceward/server/internal/onceward"
 	"github.com/onceward/onceward/server/internal/ops"
@@ -31,6 +32,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if args := os.Args[1:]; cli.IsCommand(args) {
+		os.Exit(cli.Run(ctx, args, os.Getenv, os.Stdout, os.Stderr))
+	}
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "onceward:", err)
 		os.Exit(1)
@@ -50,7 +54,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	log := c.logger(out)
 	policies, err := policyfile.Load(c.policies)
 	if err != nil {
-		return err
+		return fmt.Errorf("-config: %w", err)
 	}
 	warnOfUnserved(log, policies)
 	store, watched, err := openStore(c, log)
@@ -128,7 +132,7 @@ func listen(addresses []string) (ls []net.Listener, err error) {
 			for _, open := range ls {
 				open.Close()
 			}
-			return nil, err
+			return nil, fmt.Errorf("-listen: %w", err)
 		}
 		ls = append(ls, l)
 	}
@@ -161,8 +165,11 @@ func listenHTTP(address string, h http.Handler) (*web, error) {
 		return w, nil
 	}
 	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("-http-listen: %w", err)
+	}
 	w.listener = l
-	return w, err
+	return w, nil
 }
 
 func (w *web) serve() error {

@@ -2,7 +2,11 @@ package policyfile
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 
 	"github.com/onceward/onceward/server/internal/onceward"
 )
@@ -92,14 +96,14 @@ func (s settings) policy() onceward.Policy {
 // duration is Go's notation: 30s, 720h. 0 needs no unit.
 type duration time.Duration
 
-func (d *duration) UnmarshalYAML(unmarshal func(any) error) error {
+func (d *duration) UnmarshalYAML(n ast.Node) error {
 	var s string
-	if err := unmarshal(&s); err != nil {
+	if err := yaml.NodeToValue(n, &s); err != nil {
 		return err
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("%q is no duration: write 30s, 15m or 720h", s)
+		return misplaced(n, "%q is no duration: write 30s, 15m or 720h", s)
 	}
 	*d = duration(v)
 	return nil
@@ -108,16 +112,23 @@ func (d *duration) UnmarshalYAML(unmarshal func(any) error) error {
 // first is a sequence, or the word any.
 type first struct{ sequence *uint64 }
 
-func (f *first) UnmarshalYAML(unmarshal func(any) error) error {
+func (f *first) UnmarshalYAML(n ast.Node) error {
 	var word string
-	if unmarshal(&word) == nil && word == "any" {
+	if yaml.NodeToValue(n, &word) == nil && word == "any" {
 		f.sequence = nil
 		return nil
 	}
-	var n uint64
-	if err := unmarshal(&n); err != nil {
-		return fmt.Errorf("ordering.first must be a sequence or any: %w", err)
+	var sequence uint64
+	if err := yaml.NodeToValue(n, &sequence); err != nil {
+		return misplaced(n, "must be a sequence or any")
 	}
-	f.sequence = &n
+	f.sequence = &sequence
 	return nil
+}
+
+// misplaced is an error about a value, with its line, column and name.
+func misplaced(n ast.Node, format string, args ...any) error {
+	at := n.GetToken().Position
+	_, name, _ := strings.Cut(n.GetPath(), "$.")
+	return fmt.Errorf("[%d:%d] %s: %s", at.Line, at.Column, name, fmt.Sprintf(format, args...))
 }

@@ -21,7 +21,7 @@ local record_key, result_key, progress, parked, log = KEYS[1], KEYS[2], KEYS[3],
 local member, token, state = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local retention, result_retention = tonumber(ARGV[4]), tonumber(ARGV[6])
 local ordered = KEYS[6] ~= nil
-local e = nil
+local e, held_by = nil, nil
 
 local r = load(record_key)
 if r and r.err then return r end
@@ -30,6 +30,7 @@ if ordered then
   redis.call('ZCARD', KEYS[8])
   e = load_entity(KEYS[6], ARGV[11], ARGV[12], ARGV[13])
   if e.err then return e end
+  held_by = redis.call('GET', KEYS[7])
 end
 local now = clock()
 
@@ -61,7 +62,7 @@ end
 redis.call('ZREM', progress, member)
 if r.state == PARKED then redis.call('ZREM', parked, member) end
 if ordered then
-  free(KEYS[7], member)
+  free(KEYS[7], held_by, member)
   local event = { version = r.version, id = r.event, state = r.event_state }
   if moves(e, event) then
     advance(e, event, '', rules_of(16), now)

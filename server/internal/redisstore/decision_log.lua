@@ -12,9 +12,9 @@ local LOG_LENGTH, LOG_KEPT = 1000, 7 * 24 * 3600 * 1000
 
 local function log_decision(log, audit, normal, d)
   if audit == 'off' or (normal and audit ~= 'all') then return end
-  redis.pcall('XADD', log, 'MAXLEN', '~', LOG_LENGTH, '*', 'rpc', d.rpc, 'outcome', d.outcome,
+  local written = redis.pcall('XADD', log, 'MAXLEN', '~', LOG_LENGTH, '*', 'rpc', d.rpc, 'outcome', d.outcome,
     'namespace', d.namespace, 'consumer', d.consumer, 'subject', d.subject, 'entity', d.entity or '',
     'version', d.version or '', 'event', d.event or '', 'attempt', d.attempt or 0, 'owner', d.owner or '',
     'actor', d.actor or '', 'reason', d.reason or '')
-  redis.pcall('PEXPIRE', log, LOG_KEPT)
+  if type(written) == 'string' then redis.pcall('PEXPIRE', log, LOG_KEPT) end
 end

@@ -305,7 +305,8 @@ local function rules_of(at)
   return { gap = ARGV[at], first = ARGV[at + 1], skew = tonumber(ARGV[at + 2]), before = ARGV[at + 3] }
 end
 
--- free ends a claim's hold on its entity.
-local function free(hold_key, holder)
-  if redis.call('GET', hold_key) == holder then redis.call('DEL', hold_key) end
+-- free ends a claim's hold on its entity. held_by is what the hold said before the
+-- script wrote anything: a hold of a foreign type fails there.
+local function free(hold_key, held_by, holder)
+  if held_by == holder then redis.call('DEL', hold_key) end
 end

@@ -24,10 +24,11 @@ local status, kind, body = result_of(r, KEYS[2])
 if not status then return unreadable('result') end
 local was = claim_reply(r, now, status, kind, body)
 
+local held_by = KEYS[6] and redis.call('GET', KEYS[6])
 redis.call('ZCARD', KEYS[4])
 redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('ZREM', KEYS[4], ARGV[1])
-if KEYS[6] then free(KEYS[6], ARGV[1]) end
+if KEYS[6] then free(KEYS[6], held_by, ARGV[1]) end
 redis.call('DEL', KEYS[2])
 local tombstone = { state = FORGOTTEN, flags = 0, token = r.token, attempt = 0, died = 0, first = 0, completed = 0, owner = '', print = '', request = '' }
 save(KEYS[1], tombstone, 0, r.ttl)

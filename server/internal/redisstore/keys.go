@@ -27,14 +27,14 @@ const DefaultPrefix = "ow1:"
 // prefix the key of a record is 31 bytes, which costs 32 in Redis's allocator.
 type keys struct{ prefix string }
 
-func newKeys(prefix string) (keys, error) {
+func checkPrefix(prefix string) error {
 	if !strings.HasPrefix(prefix, DefaultPrefix) {
-		return keys{}, fmt.Errorf("the key prefix must start with %q, the version of the layout", DefaultPrefix)
+		return fmt.Errorf("must start with %q, the version of the layout", DefaultPrefix)
 	}
 	if strings.ContainsAny(prefix, "{}") {
-		return keys{}, fmt.Errorf("the key prefix must not contain braces: they mark the partition")
+		return fmt.Errorf("must not contain braces: they mark the partition")
 	}
-	return keys{prefix}, nil
+	return nil
 }
 
 func (k keys) partition(p int) string {

@@ -23,8 +23,10 @@ const (
 	// callTimeout bounds one store call, resends counted.
 	callTimeout = 1500 * time.Millisecond
 
-	// waitTimeout bounds the wait for replicas.
-	waitTimeout = 200 * time.Millisecond
+	// waitTimeout bounds the wait for replicas. Redis looks at such timeouts ten
+	// times a second, so WAIT may take 100 ms longer; within attemptTimeout it
+	// must be over, or the driver sends the script again.
+	waitTimeout = 100 * time.Millisecond
 
 	// resends is how often the driver repeats a command after a broken
 	// connection or a timeout. A script whose reply was lost then runs twice,
@@ -66,15 +68,14 @@ const (
 // connect: a Redis that is away is an error of each call, not of the start.
 // Whatever the URL says, replicas are never read.
 func Open(mode Mode, url, prefix string) (*Store, error) {
-	k, err := newKeys(prefix)
-	if err != nil {
+	if err := Check(mode, prefix); err != nil {
 		return nil, err
 	}
 	client, err := dial(mode, url)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, keys: k}, nil
+	return &Store{client: client, keys: keys{prefix}}, nil
 }
 
 // LogTo sends what the driver itself has to say to log. It speaks of connections,
@@ -85,6 +86,17 @@ type driverLog struct{ *slog.Logger }
 
 func (l driverLog) Printf(ctx context.Context, format string, v ...any) {
 	l.WarnContext(ctx, "redis driver", "says", fmt.Sprintf(format, v...))
+}
+
+// Check refuses a mode or a prefix that Open would refuse, without a URL.
+func Check(mode Mode, prefix string) error {
+	if mode != Standalone && mode != Sentinel && mode != Cluster {
+		return fmt.Errorf("-redis-mode is %q, must be %s, %s or %s", mode, Standalone, Sentinel, Cluster)
+	}
+	if err := checkPrefix(prefix); err != nil {
+		return fmt.Errorf("-redis-prefix: %w", err)
+	}
+	return nil
 }
 
 func dial(mode Mode, url string) (redis.UniversalClient, error) {
@@ -106,22 +118,20 @@ func dial(mode Mode, url string) (redis.UniversalClient, error) {
 		o.ReplicaOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 		return redis.NewFailoverClient(o), nil
-	case Cluster:
-		o, err := redis.ParseClusterURL(url)
-		if err != nil {
-			return nil, badURL(err)
-		}
-		o.ContextTimeoutEnabled, o.MaxRetries = true, resends
-		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
-		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
-		return redis.NewClusterClient(o), nil
 	}
-	return nil, fmt.Errorf("redis mode %q is none of %s, %s, %s", mode, Standalone, Sentinel, Cluster)
+	o, err := redis.ParseClusterURL(url)
+	if err != nil {
+		return nil, badURL(err)
+	}
+	o.ContextTimeoutEnabled, o.MaxRetries = true, resends
+	o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
+	bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+	return redis.NewClusterClient(o), nil
 }
 
 // badURL keeps the password of a URL out of the error.
 func badURL(err error) error {
-	return fmt.Errorf("the Redis URL cannot be read: %s", strings.SplitN(err.Error(), `"`, 2)[0])
+	return fmt.Errorf("-redis-url cannot be read: %s", strings.SplitN(err.Error(), `"`, 2)[0])
 }
 
 // bound sets the timeouts that the URL leaves open.

@@ -24,6 +24,7 @@ if not r or r.token ~= token or has(r, UNSETTLED) or r.state == FORGOTTEN then r
 if r.state ~= IN_PROGRESS then return reply(ALREADY_SETTLED) end
 if has(r, STARTED) and not park then return redis.error_reply('EFFECT_STARTED it must not be retried blindly') end
 
+local held_by = KEYS[5] and redis.call('GET', KEYS[5])
 r.reason, r.request = ARGV[3], ''
 if park then
   r.state = PARKED
@@ -33,6 +34,6 @@ else
   r.state = RELEASED
 end
 redis.call('ZREM', progress, member)
-if KEYS[5] then free(KEYS[5], member) end
+if KEYS[5] then free(KEYS[5], held_by, member) end
 save(record_key, r, hold, r.retention)
 return reply(OK)

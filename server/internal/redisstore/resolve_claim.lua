@@ -39,17 +39,18 @@ if r.state == COMPLETED and done then
 end
 if r.state == COMPLETED or r.state == FAILED then return refuse('CLAIM_SETTLED') end
 
-local e = nil
+local e, held_by = nil, nil
 if KEYS[6] then
   redis.call('ZCARD', KEYS[8])
   e = load_entity(KEYS[6], ARGV[5], ARGV[6], ARGV[7])
   if e.err then return e end
+  held_by = redis.call('GET', KEYS[7])
 end
 local retention = r.retention
 redis.call('ZCARD', parked)
 redis.call('ZREM', progress, member)
 redis.call('ZREM', parked, member)
-if e then free(KEYS[7], member) end
+if e then free(KEYS[7], held_by, member) end
 r.token, r.request = next_token(r.token, now), ''
 if not done then
   r.state, r.base, r.reason = RELEASED, r.attempt, ARGV[10]

@@ -60,10 +60,7 @@ func TestEveryScriptSaysWhatItTakes(t *testing.T) {
 }
 
 func TestKeysShareTheirPartition(t *testing.T) {
-	k, err := newKeys(DefaultPrefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := keys{DefaultPrefix}
 	got := k.claim(onceward.ClaimID{Namespace: "stripe-live", Key: "evt_1"})
 	want := claimKeys{
 		name:     "Rg66Yg8fLgGopufB6CbP",
@@ -86,7 +83,7 @@ func TestKeysShareTheirPartition(t *testing.T) {
 
 func TestPrefixStartsWithTheLayout(t *testing.T) {
 	for prefix, ok := range map[string]bool{"ow1:": true, "ow1:staging:": true, "": false, "ow2:": false, "app:": false, "ow1:{a}": false} {
-		if _, err := newKeys(prefix); (err == nil) != ok {
+		if err := checkPrefix(prefix); (err == nil) != ok {
 			t.Errorf("prefix %q: %v", prefix, err)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
 )
 
 // ownDeadline bounds a call that brings no deadline of its own.
@@ -29,9 +31,11 @@ func Unary(log *slog.Logger) []grpc.UnaryServerInterceptor {
 }
 
 // Streams is the chain for streams: Stream, health watches and reflection.
-func Streams(log *slog.Logger) []grpc.StreamServerInterceptor {
+// draining is closed when the service stops.
+func Streams(log *slog.Logger, draining <-chan struct{}) []grpc.StreamServerInterceptor {
 	return []grpc.StreamServerInterceptor{
 		logging.StreamServerInterceptor(logTo(log), logging.WithLogOnEvents(logging.FinishCall), logging.WithLevels(level)),
+		untilDrained(draining),
 		recovery.StreamServerInterceptor(recovery.WithRecoveryHandlerContext(recovered(log))),
 	}
 }
@@ -76,4 +80,32 @@ func logTo(log *slog.Logger) logging.Logger {
 	return logging.LoggerFunc(func(ctx context.Context, lvl logging.Level, msg string, fields ...any) {
 		log.Log(ctx, slog.Level(lvl), msg, fields...)
 	})
+}
+
+// farewell is how long a watcher of health has to read that the service stops.
+const farewell = 500 * time.Millisecond
+
+// untilDrained ends the streams that would never end by themselves, health
+// watches and reflection, when the service drains: they must not cost every
+// restart its whole drain timeout. Onceward's own Stream ends by itself, and
+// first answers what is in flight.
+func untilDrained(draining <-chan struct{}) grpc.StreamServerInterceptor {
+	return func(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		if info.FullMethod == oncewardv1.OncewardService_Stream_FullMethodName {
+			return next(srv, s)
+		}
+		done := make(chan error, 1)
+		go func() { done <- next(srv, s) }() // ends with the stream, if not before
+		select {
+		case err := <-done:
+			return err
+		case <-draining:
+		}
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(farewell):
+			return status.Error(codes.Unavailable, "the server is stopping: reconnect")
+		}
+	}
 }

@@ -28,7 +28,7 @@ type Config struct {
 func NewServer(s *onceward.Service, log *slog.Logger, c Config) (*grpc.Server, *health.Server) {
 	g := grpc.NewServer(
 		grpc.ChainUnaryInterceptor(Unary(log)...),
-		grpc.ChainStreamInterceptor(Streams(log)...),
+		grpc.ChainStreamInterceptor(Streams(log, s.Draining())...),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime:             5 * time.Second, // a client may ping every ten
