@@ -49,6 +49,8 @@ gen: ## generate gen/ from proto/, with pinned tools and offline
 .PHONY: fuzz
 fuzz: ## fuzz what reads foreign bytes, 30 s each
 	go test -run=NONE -fuzz=FuzzDeriveKey -fuzztime=30s ./server/internal/onceward
+	go test -run=NONE -fuzz=FuzzDecodeVersion -fuzztime=30s ./server/internal/onceward
+	go test -run=NONE -fuzz=FuzzDecodeEntity -fuzztime=30s ./server/internal/redisstore
 	go test -run=NONE -fuzz=FuzzParse -fuzztime=30s ./server/internal/policyfile
 
 .PHONY: demo
@@ -56,5 +58,5 @@ demo: ## push recorded deliveries through a server, with lost replies and killed
 	REDIS_URL='$(REDIS_URL)' go run ./examples/replay -file examples/replay/deliveries.jsonl
 
 .PHONY: memory
-memory: needs ## measure what a finished claim costs in Redis against a plain SET
-	go run ./bench/memory -n 1000000 -max 1.05
+memory: needs ## measure what a finished claim and an entity cost in Redis, against a plain SET
+	go run ./bench/memory -n 1000000

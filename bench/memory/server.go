@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +13,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
 )
@@ -26,22 +22,6 @@ const (
 	connections = 4
 	calls       = 128 // at a time
 )
-
-// kind is one way to claim.
-type kind struct {
-	name        string
-	fingerprint int // bytes
-	owner       string
-	final       bool
-}
-
-// kinds are the ways to claim; the first is the one that has a limit.
-var kinds = []kind{
-	{name: "claim, completed"},
-	{name: "claim with 32-byte fingerprint, completed", fingerprint: 32},
-	{name: "claim with 12-byte owner, completed", owner: "worker-12345"},
-	{name: "final claim", final: true},
-}
 
 // server is a server of our own.
 type server struct {
@@ -92,7 +72,7 @@ func (s *server) stop() {
 	s.cmd.Wait()
 }
 
-// fill claims n keys and completes them.
+// fill writes n keys of one kind.
 func (s *server) fill(ctx context.Context, n int, k kind, p progress) error {
 	var next, done atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
@@ -100,7 +80,7 @@ func (s *server) fill(ctx context.Context, n int, k kind, p progress) error {
 		client := oncewardv1.NewOncewardServiceClient(s.conns[worker%connections])
 		g.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := k.claimAndComplete(ctx, client, i); err != nil {
+				if err := k.write(ctx, client, i); err != nil {
 					return err
 				}
 				p(int(done.Add(1)))
@@ -109,46 +89,4 @@ func (s *server) fill(ctx context.Context, n int, k kind, p progress) error {
 		})
 	}
 	return g.Wait()
-}
-
-func (k kind) claimAndComplete(ctx context.Context, client oncewardv1.OncewardServiceClient, i int) error {
-	key := hexKey(i)
-	var token int64
-	err := persist(func() error {
-		v, err := client.CheckAndClaim(ctx, k.request(key, i))
-		if err == nil && v.GetOutcome() != oncewardv1.ClaimOutcome_CLAIM_OUTCOME_CLAIMED {
-			return fmt.Errorf("the answer to CheckAndClaim is %s, want CLAIMED", v.GetOutcome())
-		}
-		token = v.GetFencingToken()
-		return err
-	})
-	if err != nil || k.final {
-		return err
-	}
-	return persist(func() error {
-		v, err := client.Complete(ctx, &oncewardv1.CompleteRequest{Namespace: "memory", Key: key, FencingToken: token})
-		if err == nil && v.GetOutcome() == oncewardv1.SettleOutcome_SETTLE_OUTCOME_LOST {
-			return fmt.Errorf("the answer to Complete is %s, want OK", v.GetOutcome())
-		}
-		return err
-	})
-}
-
-func (k kind) request(key string, i int) *oncewardv1.CheckAndClaimRequest {
-	sum := sha256.Sum256([]byte(key))
-	return &oncewardv1.CheckAndClaimRequest{
-		Namespace:   "memory",
-		Key:         key,
-		RequestId:   strconv.Itoa(i),
-		Retention:   durationpb.New(retention),
-		Fingerprint: sum[:k.fingerprint],
-		Owner:       k.owner,
-		Final:       k.final,
-	}
-}
-
-// hexKey is the i-th key: 64 hex digits, as of a payload's SHA-256.
-func hexKey(i int) string {
-	sum := sha256.Sum256([]byte(strconv.Itoa(i)))
-	return hex.EncodeToString(sum[:])
 }

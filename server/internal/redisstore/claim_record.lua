@@ -3,17 +3,19 @@
 --
 -- A record is one string, big-endian, schema number first:
 --
---   every state    schema 1B, state 1B, flags 1B, token 7B, attempt 3B, last
---                  attempt whose lease ran out 3B, first claimed 6B (unix ms),
---                  completed 6B (unix ms, or 0); owner, fingerprint, request: 1B
---                  length and bytes each
---   while open     retention 6B (ms), attempts that do not count 3B; previous
---   (in progress,  owner, namespace, consumer: 1B length and bytes each; reason,
---   released,      entity, key: 2B length and bytes each; version and state of an
---   parked)        ordered claim's event: 1B, its id: 2B length and bytes
+--   every state    schema 1B, state 1B, flags 1B, token 7B, attempt 3B, first
+--                  claimed 6B (unix ms), completed 6B (unix ms, or 0); owner,
+--                  fingerprint, request: 1B length and bytes each
+--   final claim    last attempt whose lease ran out 3B (0: none)
+--   while open     the same 3B; retention 6B (ms), attempts that do not count 3B;
+--   (in progress,  previous owner, namespace, consumer: 1B length and bytes each;
+--   released,      reason, entity, key: 2B length and bytes each; version and
+--   parked)        state of an ordered claim's event: 1B, its id: 2B length and
+--                  bytes
 --   forgotten      nothing more: a tombstone that keeps the token
 --
--- so that a finished claim without owner and fingerprint is 31 bytes. Its result
+-- so that a finished claim without owner and fingerprint is 28 bytes, the most
+-- that Redis keeps in an allocation of 48: one more would cost 16. Its result
 -- lives in a key of its own: schema 1B, type (1B length), result (4B length).
 --
 -- clock: a record's PTTL is what is left of its lease plus its retention, so the
@@ -25,7 +27,8 @@ local IN_PROGRESS, RELEASED, COMPLETED, FAILED, PARKED, EXPIRED, FORGOTTEN = 1, 
 local ABSENT = 0
 local FINAL, STARTED, UNSETTLED, PRIOR_STARTED, HAS_RESULT = 1, 2, 4, 8, 16
 local MOST_ATTEMPTS = 16777215 -- counting stops there
-local HEAD = '>BBBI7I3I3I6I6Bc0Bc0Bc0'
+local HEAD = '>BBBI7I3I6I6Bc0Bc0Bc0'
+local DIED = '>I3'
 local TAIL = '>I6I3Bc0Bc0Bc0Hc0Hc0Hc0Bc0Bc0Hc0'
 
 local function unreadable(what)
@@ -42,15 +45,20 @@ local function load(key)
   local v = redis.pcall('GET', key)
   if not v then return nil end
   if type(v) == 'table' then return unreadable('wrong type') end
-  local ok, schema, state, flags, token, attempt, died, first, completed, owner, print, request, at =
+  local ok, schema, state, flags, token, attempt, first, completed, owner, print, request, at =
     pcall(struct.unpack, HEAD, v)
   if not ok then return unreadable('head') end
   if schema ~= SCHEMA then return unreadable('schema') end
   local r = {
-    state = state, flags = flags, token = token, attempt = attempt, died = died, first = first, completed = completed,
+    state = state, flags = flags, token = token, attempt = attempt, died = 0, first = first, completed = completed,
     owner = owner, print = print, request = request, ttl = redis.call('PTTL', key)
   }
-  if state == IN_PROGRESS or state == RELEASED or state == PARKED then
+  local open = state == IN_PROGRESS or state == RELEASED or state == PARKED
+  if open or bit.band(flags, FINAL) ~= 0 then
+    ok, r.died, at = pcall(struct.unpack, DIED, v, at)
+    if not ok then return unreadable('died') end
+  end
+  if open then
     ok, r.retention, r.base, r.previous, r.namespace, r.consumer, r.reason, r.entity, r.key, r.version, r.event_state, r.event, at =
       pcall(struct.unpack, TAIL, v, at)
     if not ok then return unreadable('tail') end
@@ -70,9 +78,11 @@ end
 -- save writes a record that lives for hold + retention milliseconds.
 local function save(key, r, hold, retention)
   r.hold, r.retention, r.ttl = hold, retention, hold + retention
-  local v = struct.pack(HEAD, SCHEMA, r.state, r.flags, r.token, r.attempt, r.died, r.first, r.completed,
+  local v = struct.pack(HEAD, SCHEMA, r.state, r.flags, r.token, r.attempt, r.first, r.completed,
     #r.owner, r.owner, #r.print, r.print, #r.request, r.request)
-  if r.state == IN_PROGRESS or r.state == RELEASED or r.state == PARKED then
+  local open = r.state == IN_PROGRESS or r.state == RELEASED or r.state == PARKED
+  if open or bit.band(r.flags, FINAL) ~= 0 then v = v .. struct.pack(DIED, r.died) end
+  if open then
     v = v .. struct.pack(TAIL, retention, r.base, #r.previous, r.previous, #r.namespace, r.namespace,
       #r.consumer, r.consumer, #r.reason, r.reason, #r.entity, r.entity, #r.key, r.key,
       #r.version, r.version, #r.event_state, r.event_state, #r.event, r.event)

@@ -17,6 +17,7 @@ const (
 	bitTie
 	bitTransition
 	bitTruncated
+	bitPlain // the version is kept without its epoch and rank, both 0
 
 	openShift = 2 // from the bits of the open reasons to a FlagReason
 )
@@ -48,6 +49,9 @@ func decodeEntity(record string) (e entityRecord, err error) {
 		e.FlaggedAt = millisOrZero(r.uint(6))
 		e.Namespace, e.Consumer, e.EntityID.Entity = r.text(1), r.text(1), r.text(2)
 		e.Missing = decodeRanges(&r, r.text(2))
+	}
+	if flags&bitPlain != 0 {
+		version = "\x00\x00\x00\x00\x00\x00\x00\x00" + version + "\x80\x00\x00\x00"
 	}
 	if e.Version, err = onceward.DecodeVersion(version); err != nil {
 		return entityRecord{}, err

@@ -24,7 +24,7 @@ const DefaultPrefix = "ow1:"
 //
 // The partition, three hex digits, stands in braces: Redis Cluster hashes only
 // what is between them, so one decision's keys share a slot. With the default
-// prefix the key of a record is 31 bytes, which costs 32 in Redis's allocator.
+// prefix the key of a record is 30 bytes, which costs 32 in Redis's allocator.
 type keys struct{ prefix string }
 
 func checkPrefix(prefix string) error {
