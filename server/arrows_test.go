@@ -19,7 +19,7 @@ var arrows = map[string]struct{ ours, foreign []string }{
 	"server/internal/memstore":              {ours: []string{"onceward"}},
 	"server/internal/redisstore":            {ours: []string{"onceward"}, foreign: []string{"github.com/redis/go-redis"}},
 	"server/internal/policyfile":            {ours: []string{"onceward"}, foreign: []string{"github.com/goccy/go-yaml"}},
-	"server/internal/ops":                   {},
+	"server/internal/ops":                   {foreign: []string{"github.com/prometheus/client_golang"}},
 	"server/internal/rpc":                   {ours: []string{"gen", "onceward"}, foreign: []string{"github.com/grpc-ecosystem/go-grpc-middleware", "golang.org/x/sync", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"server/internal/cli":                   {ours: []string{"gen", "policyfile"}, foreign: []string{"golang.org/x/term", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"server/internal/redistest":             {foreign: []string{"github.com/redis/go-redis"}},

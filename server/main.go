@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	if err != nil {
 		return fmt.Errorf("-config: %w", err)
 	}
-	warnOfUnserved(log, policies)
+	warnOf(log, policies)
 	store, watched, err := openStore(c, log)
 	if err != nil {
 		return err
@@ -64,6 +64,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	defer store.Close()
 
 	service := onceward.NewService(store, policies)
+	metrics := ops.NewMetrics()
+	service.OnDecision(metrics.Decided)
 	server, health := rpc.NewServer(service, log, rpc.Config{Reflection: c.reflection})
 	readiness := ops.NewReadiness(watched, c.allowEviction, log, func(ready bool) { rpc.SetServing(health, ready) })
 
@@ -71,7 +73,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	if err != nil {
 		return err
 	}
-	web, err := listenHTTP(c.httpListen, readiness.Handler())
+	web, err := listenHTTP(c.httpListen, ops.Handler(readiness, metrics))
 	if err != nil {
 		return err
 	}
@@ -182,12 +184,12 @@ func (w *web) serve() error {
 	return nil
 }
 
-// warnOfUnserved says aloud which settings this release reads but does not act
-// on: a setting that is silently ignored would be a lie.
-func warnOfUnserved(log *slog.Logger, p *onceward.Policies) {
+// warnOf says aloud which namespaces decide nothing, and which settings this
+// release reads but does not act on: one that is silently ignored would be a lie.
+func warnOf(log *slog.Logger, p *onceward.Policies) {
 	warn := func(namespace string, p *onceward.Policy) {
 		if p.Shadow {
-			log.Warn("shadow mode is not served yet: decisions in this namespace are real", "namespace", namespace)
+			log.Warn("shadow mode: every call in this namespace is answered as if there were no duplicates", "namespace", namespace)
 		}
 		if p.OnStoreDown == onceward.StoreDownOpen {
 			log.Warn("on_store_down: open is not served yet: calls fail while the store is down", "namespace", namespace)

@@ -21,6 +21,8 @@ type ApplyVerdict struct {
 	Reentrant  bool
 	FillsGap   bool
 	RetryAfter time.Duration // Busy
+	Shadow     ApplyOutcome  // shadow mode: what the outcome would have been
+	Degraded   string        // why the answer was given without the store; "": it was not
 }
 
 func (q *ApplyIfNewerRequest) resolve(p *Policy) error {

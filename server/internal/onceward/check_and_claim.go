@@ -50,6 +50,8 @@ type ClaimVerdict struct {
 	ResultExpired  bool
 	Order          ApplyOutcome // OutOfOrder: what the order says
 	Entity         *Entity      // ordered, Claimed or OutOfOrder: where the entity stands
+	Shadow         ClaimOutcome // shadow mode: what the outcome would have been
+	Degraded       string       // why the answer was given without the store; "": it was not
 }
 
 // Takeover tells about the last attempt whose lease ran out: whoever comes after

@@ -65,13 +65,34 @@ type Service struct {
 	store    Store
 	policies atomic.Pointer[Policies]
 	waiting  *waitingRoom
+	decided  func(rpc, namespace, outcome string)
 }
 
 // NewService returns a service over a store.
 func NewService(store Store, policies *Policies) *Service {
-	s := &Service{store: store, waiting: newWaitingRoom()}
+	s := &Service{store: store, waiting: newWaitingRoom(), decided: func(_, _, _ string) {}}
 	s.policies.Store(policies)
 	return s
+}
+
+// OnDecision has f told of every decision: the call, its namespace and the
+// outcome, or the reason of the error. The namespace is "" where the policies do
+// not name it, so that callers cannot grow what f counts. To be set before the
+// first call.
+func (s *Service) OnDecision(f func(rpc, namespace, outcome string)) { s.decided = f }
+
+// count tells of a decision.
+func (s *Service) count(rpc, namespace string, outcome interface{ String() string }, err error) {
+	if _, named := s.policies.Load().Namespaces[namespace]; !named {
+		namespace = ""
+	}
+	word := "INTERNAL"
+	if e, ok := err.(*Error); ok {
+		word = string(e.Reason)
+	} else if err == nil {
+		word = outcome.String()
+	}
+	s.decided(rpc, namespace, word)
 }
 
 // Drain ends all waiting, now and in future: who waits is told IN_PROGRESS.
@@ -102,11 +123,21 @@ func (s *Service) prepare(q request, namespace string) error {
 // caller's. With Wait it asks again until the holder has finished or the wait is
 // over.
 func (s *Service) CheckAndClaim(ctx context.Context, q *CheckAndClaimRequest) (ClaimVerdict, error) {
+	namespace := q.Namespace
+	v, err := s.checkAndClaim(ctx, q)
+	s.count("CheckAndClaim", namespace, truth(v.Outcome, v.Shadow), err)
+	return v, err
+}
+
+func (s *Service) checkAndClaim(ctx context.Context, q *CheckAndClaimRequest) (ClaimVerdict, error) {
 	if err := s.prepare(q, q.Namespace); err != nil {
 		return ClaimVerdict{}, err
 	}
 	if q.RequestID == "" {
 		q.RequestID = rand.Text() // before the first send: a resend must find its own claim
+	}
+	if q.Policy.Shadow {
+		return s.shadowClaim(ctx, q)
 	}
 	v, err := s.store.CheckAndClaim(ctx, q)
 	if err != nil || v.Outcome != StillInProgress || q.Wait.Value <= 0 {
@@ -117,26 +148,59 @@ func (s *Service) CheckAndClaim(ctx context.Context, q *CheckAndClaimRequest) (C
 
 // Complete records that the effect happened, or failed for good.
 func (s *Service) Complete(ctx context.Context, q *CompleteRequest) (Settlement, error) {
+	namespace := q.Namespace
+	v, err := s.complete(ctx, q)
+	s.count("Complete", namespace, v.Outcome, err)
+	return v, err
+}
+
+func (s *Service) complete(ctx context.Context, q *CompleteRequest) (Settlement, error) {
 	if err := s.prepare(q, q.Namespace); err != nil {
 		return Settlement{}, err
 	}
 	defer s.waiting.wake(q.ClaimID)
+	if q.Policy.Shadow {
+		q.Namespace = shadowed(q.Namespace)
+		return shadowSettle(s.store.Complete(ctx, q))
+	}
 	return s.store.Complete(ctx, q)
 }
 
 // Release gives a claim back without its effect.
 func (s *Service) Release(ctx context.Context, q *ReleaseRequest) (Settlement, error) {
+	namespace := q.Namespace
+	v, err := s.release(ctx, q)
+	s.count("Release", namespace, v.Outcome, err)
+	return v, err
+}
+
+func (s *Service) release(ctx context.Context, q *ReleaseRequest) (Settlement, error) {
 	if err := s.prepare(q, q.Namespace); err != nil {
 		return Settlement{}, err
 	}
 	defer s.waiting.wake(q.ClaimID)
+	if q.Policy.Shadow {
+		q.Namespace = shadowed(q.Namespace)
+		return shadowSettle(s.store.Release(ctx, q))
+	}
 	return s.store.Release(ctx, q)
 }
 
 // ExtendLease keeps a claim held.
 func (s *Service) ExtendLease(ctx context.Context, q *ExtendLeaseRequest) (Settlement, error) {
+	namespace := q.Namespace
+	v, err := s.extendLease(ctx, q)
+	s.count("ExtendLease", namespace, v.Outcome, err)
+	return v, err
+}
+
+func (s *Service) extendLease(ctx context.Context, q *ExtendLeaseRequest) (Settlement, error) {
 	if err := s.prepare(q, q.Namespace); err != nil {
 		return Settlement{}, err
+	}
+	if q.Policy.Shadow {
+		q.Namespace = shadowed(q.Namespace)
+		return shadowSettle(s.store.ExtendLease(ctx, q))
 	}
 	return s.store.ExtendLease(ctx, q)
 }
@@ -152,11 +216,21 @@ func (s *Service) GetClaim(ctx context.Context, q *GetClaimRequest) (Claim, erro
 // ApplyIfNewer answers whether an event is newer than what was applied, and
 // moves the watermark to it if it is.
 func (s *Service) ApplyIfNewer(ctx context.Context, q *ApplyIfNewerRequest) (ApplyVerdict, error) {
+	namespace := q.Namespace
+	v, err := s.applyIfNewer(ctx, q)
+	s.count("ApplyIfNewer", namespace, truth(v.Outcome, v.Shadow), err)
+	return v, err
+}
+
+func (s *Service) applyIfNewer(ctx context.Context, q *ApplyIfNewerRequest) (ApplyVerdict, error) {
 	if err := s.prepare(q, q.Namespace); err != nil {
 		return ApplyVerdict{}, err
 	}
 	if q.RequestID == "" {
 		q.RequestID = rand.Text()
+	}
+	if q.Policy.Shadow {
+		return s.shadowApply(ctx, q)
 	}
 	return s.store.ApplyIfNewer(ctx, q)
 }

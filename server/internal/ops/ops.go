@@ -132,9 +132,10 @@ func (r *Readiness) set(err error) {
 }
 
 // Handler serves /healthz, which says that the process lives whatever the store
-// does, and /readyz, which says whether it can serve.
-func (r *Readiness) Handler() http.Handler {
+// does, /readyz, which says whether it can serve, and /metrics.
+func Handler(r *Readiness, m *Metrics) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", m.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		r.mu.Lock()

@@ -58,11 +58,21 @@ func checkAndClaimResponse(q *onceward.CheckAndClaimRequest, v *onceward.ClaimVe
 		ResultExpired:  v.ResultExpired,
 		OrderOutcome:   applyOutcomes[v.Order],
 		Entity:         entityState(v.Entity),
+		Degraded:       degraded(v.Degraded),
+		ShadowOutcome:  claimOutcomes[v.Shadow],
 	}
 	if t := v.Takeover; t != nil {
 		out.Takeover = &oncewardv1.Takeover{PreviousAttempt: t.PreviousAttempt, PreviousOwner: t.PreviousOwner, EffectStarted: t.EffectStarted}
 	}
 	return out
+}
+
+// degraded is nil where the store was asked.
+func degraded(why string) *oncewardv1.Degraded {
+	if why == "" {
+		return nil
+	}
+	return &oncewardv1.Degraded{Reason: why}
 }
 
 var claimOutcomes = map[onceward.ClaimOutcome]oncewardv1.ClaimOutcome{

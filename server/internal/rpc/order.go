@@ -28,6 +28,8 @@ func (o *Onceward) ApplyIfNewer(ctx context.Context, in *oncewardv1.ApplyIfNewer
 		FillsGap:        v.FillsGap,
 		MissingCount:    v.Current.MissingCount(),
 		RetryAfter:      positive(v.RetryAfter),
+		Degraded:        degraded(v.Degraded),
+		ShadowOutcome:   applyOutcomes[v.Shadow],
 	}, nil
 }
 

@@ -40,6 +40,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"reconcile_entity", reconcileEntity},
 		{"ordered_claims", orderedClaims},
 		{"operators", operators},
+		{"shadow", shadowMode},
 	} {
 		t.Run(group.verb, func(t *testing.T) {
 			for _, tc := range group.tests {
@@ -76,6 +77,7 @@ const (
 	chain    = "chain"    // routing: entity, gap: hold
 	audited  = "audited"  // audit: all
 	ageless  = "ageless"  // ordering.retention: 0
+	shadow   = "shadow"   // shadow: true
 )
 
 func policies() *onceward.Policies {
@@ -98,6 +100,7 @@ func policies() *onceward.Policies {
 		chain:   func(p *onceward.Policy) { p.Routing, p.Ordering.Gap = onceward.RouteByEntity, onceward.GapHold },
 		audited: func(p *onceward.Policy) { p.Audit = onceward.AuditAll },
 		ageless: func(p *onceward.Policy) { p.Ordering.Retention = 0 },
+		shadow:  func(p *onceward.Policy) { p.Shadow = true },
 	} {
 		policy := onceward.DefaultPolicy()
 		change(&policy)

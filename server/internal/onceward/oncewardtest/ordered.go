@@ -437,3 +437,31 @@ func equalCalls(got []onceward.Decision, want []string) bool {
 	}
 	return true
 }
+
+var shadowMode = []test{
+	{"lets everybody act, and says what it would have answered", func(w *world) {
+		c := w.claim("k", in(shadow), request("a"))
+		if c.Shadow != onceward.Claimed {
+			w.Errorf("the truth is %v", c.Shadow)
+		}
+		v := w.claim("k", in(shadow), request("b"))
+		if v.Shadow != onceward.StillInProgress || v.Token == c.Token {
+			w.Errorf("claim is %+v", v)
+		}
+		w.settled(w.complete("k", v.Token, completeIn(shadow)), onceward.OK, onceward.InProgress)
+		w.settled(w.complete("k", c.Token, completeIn(shadow), result("", "r")), onceward.OK, onceward.Completed)
+		if v := w.claim("k", in(shadow)); v.Shadow != onceward.Duplicate || v.Result.Body != nil {
+			w.Errorf("claim is %+v", v)
+		}
+		w.apply(shadow, seq(2))
+		if v := w.apply(shadow, seq(1)); v.Outcome != onceward.Applied || v.Shadow != onceward.Stale {
+			w.Errorf("verdict is %+v", v)
+		}
+	}},
+	{"leaves nothing where real calls look", func(w *world) {
+		w.claim("k", in(shadow))
+		if c := w.get(shadow, "k"); c.State != onceward.Absent {
+			w.Errorf("claim is %+v", c)
+		}
+	}},
+}
