@@ -51,7 +51,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (config, er
 	fs := flag.NewFlagSet("onceward server", flag.ContinueOnError)
 	fs.SetOutput(out)
 	fs.Var(&c.listen, "listen", "gRPC `address`, host:port or unix:///path; repeatable (default 127.0.0.1:7070)")
-	fs.StringVar(&c.httpListen, "http-listen", "127.0.0.1:7071", "HTTP `address` of /healthz, /readyz and /metrics; empty: none")
+	fs.StringVar(&c.httpListen, "http-listen", "127.0.0.1:7071", "HTTP `address` of /healthz, /readyz and /metrics; off: none")
 	fs.StringVar(&c.redisURL, "redis-url", "", "Redis, as redis://, rediss:// or unix:// `URL`; empty: an embedded store in this process's memory, for trying out")
 	fs.StringVar(&c.redisMode, "redis-mode", string(redisstore.Standalone), "`mode` of that Redis: standalone, sentinel or cluster")
 	fs.StringVar(&c.redisPrefix, "redis-prefix", redisstore.DefaultPrefix, "`prefix` of every key; starts with the layout's version, "+redisstore.DefaultPrefix)

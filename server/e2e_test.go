@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"testing"
 )
 
@@ -23,7 +25,7 @@ func buildAndRun(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "server")
 	args := []string{"build", "-o", binary}
-	if raceDetector {
+	if raceDetector() {
 		args = append(args, "-race")
 	}
 	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
@@ -31,4 +33,11 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// raceDetector tells whether the tests look for data races. The servers that
+// they start do so too then.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

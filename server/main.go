@@ -163,7 +163,7 @@ type web struct {
 
 func listenHTTP(address string, h http.Handler) (*web, error) {
 	w := &web{Server: &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}}
-	if address == "" {
+	if address == "" || address == "off" {
 		return w, nil
 	}
 	l, err := net.Listen("tcp", address)

@@ -20,7 +20,8 @@ import (
 const (
 	retention   = time.Hour
 	connections = 4
-	calls       = 128 // at a time
+	calls       = 8 // at a time
+	batch       = 200
 )
 
 // server is a server of our own.
@@ -79,13 +80,17 @@ func (s *server) fill(ctx context.Context, n int, k kind, p progress) error {
 	for worker := range calls {
 		client := oncewardv1.NewOncewardServiceClient(s.conns[worker%connections])
 		g.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := k.write(ctx, client, i); err != nil {
+			for {
+				from := int(next.Add(batch)) - batch
+				if from >= n {
+					return nil
+				}
+				to := min(from+batch, n)
+				if err := k.write(ctx, client, from, to); err != nil {
 					return err
 				}
-				p(int(done.Add(1)))
+				p(int(done.Add(int64(to - from))))
 			}
-			return nil
 		})
 	}
 	return g.Wait()

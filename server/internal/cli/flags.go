@@ -79,7 +79,7 @@ func namespaceFlag(fs *flag.FlagSet, namespace *string) {
 }
 
 func reasonFlag(fs *flag.FlagSet, reason *string) {
-	fs.Var((*text)(reason), "reason", "why, for the decision log; required `text`")
+	fs.Var((*text)(reason), "reason", "`text` that says why, for the decision log; required")
 }
 
 // act completes a request that changes something.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -42,7 +43,7 @@ func (l *list[T]) run(ctx context.Context, s *session) error {
 		return nil
 	})
 	if len(t.rows) > 0 {
-		err = first(s.printTable(&t), err)
+		err = cmp.Or(s.printTable(&t), err)
 	} else if err == nil {
 		_, err = fmt.Fprintln(s.stdout, l.none)
 	}
@@ -81,13 +82,4 @@ func (l *list[T]) page(ctx context.Context, s *session, left int, token string) 
 		size = min(size, left)
 	}
 	return l.fetch(ctx, int32(size), token)
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,8 +2,11 @@
 package policyfile
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -43,15 +46,15 @@ func Parse(text []byte) (*onceward.Policies, error) {
 		return nil, fmt.Errorf("defaults: %w", err)
 	}
 	p := &onceward.Policies{Strict: f.Strict, Default: def, Namespaces: map[string]*onceward.Policy{}}
-	for name, node := range f.Namespaces {
-		if err := onceward.CheckNamespace(name); err != nil {
-			return nil, fmt.Errorf("namespace %q: %w", name, err)
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(f.Namespaces)) {
+		policy, err := overlay(*def, f.Namespaces[name])
+		if err = errors.Join(onceward.CheckNamespace(name), err); err != nil {
+			errs = append(errs, fmt.Errorf("namespace %q: %w", name, err))
 		}
-		if p.Namespaces[name], err = overlay(*def, node); err != nil {
-			return nil, fmt.Errorf("namespace %s: %w", name, err)
-		}
+		p.Namespaces[name] = policy
 	}
-	return p, nil
+	return p, errors.Join(errs...)
 }
 
 // overlay gives base with the settings that node names.
@@ -66,5 +69,26 @@ func overlay(base onceward.Policy, node ast.Node) (*onceward.Policy, error) {
 	if p.ResultRetention == base.ResultRetention {
 		p.ResultRetention = min(p.ResultRetention, p.Retention) // an inherited one yields; a written one is refused
 	}
-	return &p, p.Check()
+	return &p, place(p.Check(), node)
+}
+
+// place adds to every violation where the setting stands, if it stands there and
+// is not inherited.
+func place(err error, node ast.Node) error {
+	var e *onceward.Error
+	if node == nil || !errors.As(err, &e) {
+		return err
+	}
+	var errs []error
+	for _, v := range e.Violations {
+		at := ""
+		if path, err := yaml.PathString("$." + v.Field); err == nil {
+			if n, err := path.FilterNode(node); err == nil && n != nil {
+				pos := n.GetToken().Position
+				at = fmt.Sprintf("[%d:%d] ", pos.Line, pos.Column)
+			}
+		}
+		errs = append(errs, fmt.Errorf("%s%s: %s", at, v.Field, v.Description))
+	}
+	return errors.Join(errs...)
 }

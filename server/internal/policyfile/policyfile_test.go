@@ -140,6 +140,18 @@ func TestErrorsSayWhere(t *testing.T) {
 	}
 }
 
+func TestEveryBadSettingIsNamedWithItsPlace(t *testing.T) {
+	_, err := Parse([]byte("namespaces:\n  b:\n    lease: 1ms\n  a:\n    ordering:\n      gap: skip\n    retention: 1h\n"))
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{`namespace "a"`, "[6:12] ordering.gap: must be one of", "[7:16] retention: is shorter", `namespace "b"`, "[3:12] lease: must be between"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %q, want it to say %q", err, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(everything)
 	f.Fuzz(func(t *testing.T, text string) {

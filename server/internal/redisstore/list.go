@@ -25,7 +25,7 @@ func (s *Store) ListClaims(ctx context.Context, q *onceward.ListClaimsRequest) (
 	if q.State == onceward.Parked {
 		index = "parked"
 	}
-	page.Next, err = s.scan(ctx, index, &q.Page, func(ctx context.Context, at []onceward.Position) (int, error) {
+	page.Next, err = s.scan(ctx, index, &q.Page, func(ctx context.Context, at []onceward.Position) (full int, err error) {
 		claims, err := s.readClaims(ctx, at)
 		for i, c := range claims {
 			if c.Namespace == q.Namespace && c.State == q.State {
@@ -34,14 +34,14 @@ func (s *Store) ListClaims(ctx context.Context, q *onceward.ListClaimsRequest) (
 				}
 			}
 		}
-		return len(at), err
+		return 0, err
 	})
 	return page, err
 }
 
 // ListEntities implements onceward.Store.
 func (s *Store) ListEntities(ctx context.Context, q *onceward.ListEntitiesRequest) (page onceward.EntitiesPage, err error) {
-	page.Next, err = s.scan(ctx, "flagged", &q.Page, func(ctx context.Context, at []onceward.Position) (int, error) {
+	page.Next, err = s.scan(ctx, "flagged", &q.Page, func(ctx context.Context, at []onceward.Position) (full int, err error) {
 		entities, err := s.readEntities(ctx, at)
 		for i, e := range entities {
 			if e.Namespace == q.Namespace && e.Open != 0 {
@@ -50,15 +50,15 @@ func (s *Store) ListEntities(ctx context.Context, q *onceward.ListEntitiesReques
 				}
 			}
 		}
-		return len(at), err
+		return 0, err
 	})
 	return page, err
 }
 
 // scan goes through an index, partition by partition and name by name, and hands
-// the members to read, which tells how many it used: less than all of them means
-// that its page is full. next is the token of the page that follows.
-func (s *Store) scan(ctx context.Context, index string, p *onceward.Page, read func(context.Context, []onceward.Position) (int, error)) (next string, err error) {
+// the members to read, which tells how many it had used when its page was full,
+// or 0. next is the token of the page that follows.
+func (s *Store) scan(ctx context.Context, index string, p *onceward.Page, read func(context.Context, []onceward.Position) (full int, err error)) (next string, err error) {
 	looked := 0
 	for from := p.After.Partition; from < onceward.Partitions; from += partitionsAtOnce {
 		members, err := s.members(ctx, index, from, min(from+partitionsAtOnce, onceward.Partitions))
@@ -69,12 +69,15 @@ func (s *Store) scan(ctx context.Context, index string, p *onceward.Page, read f
 			members = slices.DeleteFunc(members, func(at onceward.Position) bool { return !p.After.Before(at) })
 		}
 		for chunk := range slices.Chunk(members, p.Size) {
-			used, err := read(ctx, chunk)
+			full, err := read(ctx, chunk)
 			if err != nil {
 				return "", err
 			}
-			if looked += used; used < len(chunk) || looked >= scanAtMost {
-				return chunk[used-1].Token(), nil
+			if full > 0 {
+				return chunk[full-1].Token(), nil
+			}
+			if looked += len(chunk); looked >= scanAtMost {
+				return chunk[len(chunk)-1].Token(), nil
 			}
 		}
 	}

@@ -43,12 +43,13 @@ func (d *decoder) duration(field string, in *durationpb.Duration) onceward.Durat
 	return onceward.Of(in.AsDuration())
 }
 
-// timestamp is nil for the zero Time.
+// timestamp is an instant to the millisecond, the resolution of every store; nil
+// for the zero Time.
 func timestamp(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil
 	}
-	return timestamppb.New(t)
+	return timestamppb.New(t.Truncate(time.Millisecond))
 }
 
 // positive is nil for zero.

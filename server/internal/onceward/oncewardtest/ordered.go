@@ -336,8 +336,8 @@ var operators = []test{
 		q := &onceward.ListEntitiesRequest{Namespace: plain, Page: onceward.Page{Size: 7}}
 		for {
 			page, err := w.service.ListEntities(w.Context(), q)
-			if err != nil {
-				w.Fatal(err)
+			if err != nil || len(page.Entities) > 7 {
+				w.Fatalf("a page of %d, %v", len(page.Entities), err)
 			}
 			for _, e := range page.Entities {
 				seen[e.EntityID.Entity]++
@@ -351,6 +351,35 @@ var operators = []test{
 		for i := range n {
 			if times := seen[fmt.Sprint("e", i)]; times != 1 {
 				w.Errorf("entity %d was listed %d times", i, times)
+			}
+		}
+	}},
+	{"page through claims, each once and never more than asked for", func(w *world) {
+		const n = 50
+		for i := range n {
+			w.claim(fmt.Sprint("k", i))
+		}
+		for _, size := range []int{1, 7, 25, 50, 51} {
+			seen := map[string]bool{}
+			q := &onceward.ListClaimsRequest{Namespace: plain, State: onceward.InProgress, Page: onceward.Page{Size: size}}
+			for {
+				page, err := w.service.ListClaims(w.Context(), q)
+				if err != nil || len(page.Claims) > size {
+					w.Fatalf("a page of %d for %d, %v", len(page.Claims), size, err)
+				}
+				for _, c := range page.Claims {
+					if seen[c.Key] {
+						w.Errorf("%s is listed twice", c.Key)
+					}
+					seen[c.Key] = true
+				}
+				if page.Next == "" {
+					break
+				}
+				q.Page = onceward.Page{Size: size, Token: page.Next}
+			}
+			if len(seen) != n {
+				w.Errorf("pages of %d list %d claims, want %d", size, len(seen), n)
 			}
 		}
 	}},
