@@ -1,10 +1,11 @@
-# The one language of the project. `make` lists the targets.
+# All commands of the project. `make` alone lists them.
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 
-# Where the test lanes find Redis: redis, cluster, or both when empty.
+# Which Redis the store's tests run on: redis (one server), cluster, or both when
+# empty.
 ONCEWARD_TEST_LANES ?=
 export ONCEWARD_TEST_LANES
 
@@ -33,7 +34,7 @@ needs: ## install what the tests need: redis-server and a C compiler for the rac
 	.ci/needs redis-server:redis-server redis-cli:redis-tools gcc:gcc gcc:libc6-dev
 
 .PHONY: lint
-lint: ## check form: Go, Lua headers by the tests, and the contract
+lint: ## check the form of the Go code and the contract
 	test -z "$$(gofmt -l . | tee /dev/stderr)"
 	go vet ./...
 	go tool staticcheck ./...

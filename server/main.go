@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	g.Go(func() error { readiness.Watch(ctx); return nil })
 	g.Go(func() error {
 		<-ctx.Done()
-		log.Info("draining", "timeout", c.drainTimeout)
+		log.Info("draining", "timeout", c.drainTimeout.String())
 		readiness.Drain()
 		service.Drain()
 		drain(server, c.drainTimeout)
@@ -197,6 +197,8 @@ func warnOf(log *slog.Logger, p *onceward.Policies) {
 	}
 	warn("(defaults)", p.Default)
 	for name, n := range p.Namespaces {
-		warn(name, n)
+		if n.Shadow != p.Default.Shadow || n.OnStoreDown != p.Default.OnStoreDown {
+			warn(name, n)
+		}
 	}
 }

@@ -23,7 +23,8 @@ func (s *Service) shadowClaim(ctx context.Context, q *CheckAndClaimRequest) (Cla
 	q.Namespace = real
 	now := time.Now()
 	if err != nil {
-		return ClaimVerdict{Outcome: Claimed, Token: nextToken(0, now), Attempt: 1, Degraded: degraded(err)}, nil
+		why, err := degraded(err)
+		return ClaimVerdict{Outcome: Claimed, Token: nextToken(0, now), Attempt: 1, Degraded: why}, err
 	}
 	v.Shadow = v.Outcome
 	if v.Outcome == Claimed {
@@ -39,7 +40,8 @@ func (s *Service) shadowApply(ctx context.Context, q *ApplyIfNewerRequest) (Appl
 	v, err := s.store.ApplyIfNewer(ctx, q)
 	q.Namespace = real
 	if err != nil {
-		return ApplyVerdict{Outcome: Applied, Degraded: degraded(err)}, nil
+		why, err := degraded(err)
+		return ApplyVerdict{Outcome: Applied, Degraded: why}, err
 	}
 	v.Shadow, v.Outcome = v.Outcome, Applied
 	return v, nil
@@ -53,12 +55,14 @@ func shadowSettle(v Settlement, err error) (Settlement, error) {
 	return v, nil
 }
 
-// degraded is why an answer was given without the store.
-func degraded(err error) string {
-	if e, ok := err.(*Error); ok {
-		return e.Message
+// degraded is why an answer was given without the store. What the caller did
+// wrong stays an error: he is here to find out.
+func degraded(err error) (why string, _ error) {
+	e, ok := err.(*Error)
+	if !ok || e.Cause == nil {
+		return "", err
 	}
-	return "the store could not be asked"
+	return e.Message, nil
 }
 
 // truth is what was decided: the shadow's outcome where there is one.

@@ -37,8 +37,8 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // AdminService is for operators: people, and tools that act for them. It is a
-// service of its own so that access to it can be granted, and its port exposed,
-// separately.
+// service of its own so that what stands in front of a server can allow it to
+// other callers than OncewardService.
 //
 // What OncewardService says about errors, identity and time holds here too.
 // Every call that changes something demands an actor and a reason, and is
@@ -201,8 +201,8 @@ func (c *adminServiceClient) GetOverview(ctx context.Context, in *GetOverviewReq
 // for forward compatibility.
 //
 // AdminService is for operators: people, and tools that act for them. It is a
-// service of its own so that access to it can be granted, and its port exposed,
-// separately.
+// service of its own so that what stands in front of a server can allow it to
+// other callers than OncewardService.
 //
 // What OncewardService says about errors, identity and time holds here too.
 // Every call that changes something demands an actor and a reason, and is

@@ -470,8 +470,8 @@ type CheckAndClaimResponse struct {
 	// be handed to Complete, Release and ExtendLease, and to any system that can
 	// refuse a smaller one. Strictly larger than every earlier token of the key,
 	// also after expiry, ForgetClaim and loss of the store's data. 0 with every
-	// other outcome, with degraded, and in shadow mode where the claim was not
-	// truly given.
+	// other outcome, and with degraded under on_store_down: open. In shadow mode,
+	// where the claim was not truly given, a token that no record has.
 	FencingToken int64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Which attempt the claim is at: 1 for the first. Take-overs and claims after
 	// a release count, re-entries do not. 0 where there is no record.
@@ -512,10 +512,12 @@ type CheckAndClaimResponse struct {
 	// claim's own version is not applied before Complete.
 	Entity *EntityState `protobuf:"bytes,16,opt,name=entity,proto3" json:"entity,omitempty"`
 	// Set where the answer was given without the store. Nothing was checked or
-	// remembered. Complete the claim with fencing token 0.
+	// remembered. Complete the claim with the token of this answer, also if it is
+	// 0.
 	Degraded *Degraded `protobuf:"bytes,17,opt,name=degraded,proto3" json:"degraded,omitempty"`
 	// In a namespace with shadow: true outcome is always CLAIMED, and this is the
-	// verdict that would have been given. UNSPECIFIED in any other namespace.
+	// verdict that would have been given. UNSPECIFIED in any other namespace, and
+	// with degraded.
 	ShadowOutcome ClaimOutcome `protobuf:"varint,18,opt,name=shadow_outcome,json=shadowOutcome,proto3,enum=onceward.v1.ClaimOutcome" json:"shadow_outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

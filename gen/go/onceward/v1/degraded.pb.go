@@ -23,11 +23,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Degraded says that an answer was given without asking the store, because the
-// store could not be asked and the namespace's policy says on_store_down: open.
+// Degraded says that an answer was given without the store, because it could not
+// be asked and the namespace's policy says on_store_down: open or shadow: true.
 // Nothing protects such an answer: other callers may get the same permission
-// for the same event. Without that policy the call fails with
-// STORE_UNAVAILABLE.
+// for the same event. Without such a policy the call fails with
+// STORE_UNAVAILABLE. This release does not act on on_store_down: open yet.
 type Degraded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Why the store could not be asked. For people and logs, not for code to

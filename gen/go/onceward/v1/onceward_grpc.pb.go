@@ -98,8 +98,8 @@ const (
 //   - CANCELED (CANCELLED): the caller went away before the answer. The outcome
 //     is unknown, as with DEADLINE.
 //
-// UNAUTHENTICATED and PERMISSION_DENIED are given where the server has access
-// rules. What the gRPC library itself refuses (text that is not UTF-8, a
+// UNAUTHENTICATED and PERMISSION_DENIED are for servers with access rules, which
+// this release does not have. What the gRPC library itself refuses (text that is not UTF-8, a
 // message above the server's size limit) has the library's own code and no
 // ErrorInfo; a client may also see DEADLINE_EXCEEDED, CANCELLED or UNAVAILABLE
 // from its own side without one, and then the outcome is unknown as well. Error
@@ -112,6 +112,11 @@ const (
 // entity by the entity too; an entity by namespace, consumer and name. They are
 // compared byte for byte, without trimming, case folding or Unicode
 // normalisation. A claim and an entity of the same name are different things.
+//
+// A namespace with shadow: true decides nothing. Every call in it is evaluated
+// on records of its own and answered CLAIMED, APPLIED or OK, with the true
+// verdict in shadow_outcome; GetClaim and GetEntity find nothing there. What is
+// wrong with a request is an error as ever.
 //
 // Durations are checked as sent and then rounded up to whole milliseconds.
 // Where one is unset the namespace's policy decides; zero is not unset.
@@ -139,7 +144,7 @@ type OncewardServiceClient interface {
 	//   - Released, its retry_after not over: IN_PROGRESS with the time left.
 	//   - Released, max_attempts used up: PARKED, and recorded so.
 	//   - Released: CLAIMED with the next attempt and a larger fencing token.
-	//   - No record: CLAIMED, attempt 1.
+	//   - No record, as also after its retention: CLAIMED, attempt 1.
 	//
 	// In a namespace with routing: entity, whatever would become CLAIMED other
 	// than by re-entry under a running lease must also pass the order's rules,
@@ -455,8 +460,8 @@ type OncewardService_StreamClient = grpc.BidiStreamingClient[StreamRequest, Stre
 //   - CANCELED (CANCELLED): the caller went away before the answer. The outcome
 //     is unknown, as with DEADLINE.
 //
-// UNAUTHENTICATED and PERMISSION_DENIED are given where the server has access
-// rules. What the gRPC library itself refuses (text that is not UTF-8, a
+// UNAUTHENTICATED and PERMISSION_DENIED are for servers with access rules, which
+// this release does not have. What the gRPC library itself refuses (text that is not UTF-8, a
 // message above the server's size limit) has the library's own code and no
 // ErrorInfo; a client may also see DEADLINE_EXCEEDED, CANCELLED or UNAVAILABLE
 // from its own side without one, and then the outcome is unknown as well. Error
@@ -469,6 +474,11 @@ type OncewardService_StreamClient = grpc.BidiStreamingClient[StreamRequest, Stre
 // entity by the entity too; an entity by namespace, consumer and name. They are
 // compared byte for byte, without trimming, case folding or Unicode
 // normalisation. A claim and an entity of the same name are different things.
+//
+// A namespace with shadow: true decides nothing. Every call in it is evaluated
+// on records of its own and answered CLAIMED, APPLIED or OK, with the true
+// verdict in shadow_outcome; GetClaim and GetEntity find nothing there. What is
+// wrong with a request is an error as ever.
 //
 // Durations are checked as sent and then rounded up to whole milliseconds.
 // Where one is unset the namespace's policy decides; zero is not unset.
@@ -496,7 +506,7 @@ type OncewardServiceServer interface {
 	//   - Released, its retry_after not over: IN_PROGRESS with the time left.
 	//   - Released, max_attempts used up: PARKED, and recorded so.
 	//   - Released: CLAIMED with the next attempt and a larger fencing token.
-	//   - No record: CLAIMED, attempt 1.
+	//   - No record, as also after its retention: CLAIMED, attempt 1.
 	//
 	// In a namespace with routing: entity, whatever would become CLAIMED other
 	// than by re-entry under a running lease must also pass the order's rules,

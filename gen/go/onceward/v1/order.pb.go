@@ -667,7 +667,8 @@ type ApplyIfNewerResponse struct {
 	// remembered.
 	Degraded *Degraded `protobuf:"bytes,9,opt,name=degraded,proto3" json:"degraded,omitempty"`
 	// In a namespace with shadow: true outcome is always APPLIED, and this is the
-	// verdict that would have been given. UNSPECIFIED in any other namespace.
+	// verdict that would have been given. UNSPECIFIED in any other namespace, and
+	// with degraded.
 	ShadowOutcome ApplyOutcome `protobuf:"varint,10,opt,name=shadow_outcome,json=shadowOutcome,proto3,enum=onceward.v1.ApplyOutcome" json:"shadow_outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
