@@ -31,7 +31,7 @@ test: needs ## run all tests, on real Redis and Redis Cluster
 
 .PHONY: needs
 needs: ## install what the tests need: redis-server and a C compiler for the race detector
-	.ci/needs redis-server:redis-server redis-cli:redis-tools gcc:gcc gcc:libc6-dev
+	.ci/needs redis-server:redis-server redis-cli:redis-tools gcc:gcc /usr/include/stdio.h:libc6-dev
 
 .PHONY: lint
 lint: ## check the form of the Go code and the contract

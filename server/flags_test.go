@@ -174,7 +174,7 @@ func TestBadPoliciesAreRefusedAndTheErrorSaysWhere(t *testing.T) {
 		{"unknown in ordering", "namespaces:\n  a: {ordering:\n      {gaps: hold}}\n", "[3:8]"},
 		{"not a duration", "namespaces:\n  a:\n    lease: soon\n", "lease"},
 		{"not a duration", "namespaces:\n  a:\n    lease: soon\n", "[3:"},
-		{"out of bounds", "namespaces:\n  a:\n    lease: 1ms\n", "a: lease"},
+		{"out of bounds", "namespaces:\n  a:\n    lease: 1ms\n", "[3:12] lease"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			path := strings.TrimPrefix(withPolicies(t, bad.policies), "ONCEWARD_CONFIG=")

@@ -19,7 +19,7 @@ func TestValidate(t *testing.T) {
 		{"two.yaml", policies, 0, []string{"two.yaml is valid: 2 namespaces\n"}},
 		{"unknown.yaml", "namespaces:\n  a:\n    lease: 3s\n    leese: 3s\n", 1, []string{"unknown.yaml", "[4:5]", `unknown field "leese"`}},
 		{"twice.yaml", "namespaces:\n  a: {}\n  a: {}\n", 1, []string{"twice.yaml", "[3:3]"}},
-		{"bounds.yaml", "namespaces:\n  a:\n    lease: 1ms\n", 1, []string{"bounds.yaml", "namespace a: lease: must be between"}},
+		{"bounds.yaml", "namespaces:\n  a:\n    lease: 1ms\n", 1, []string{"bounds.yaml", "namespace \"a\": [3:12] lease: must be between"}},
 		{"syntax.yaml", "a: b: c", 1, []string{"syntax.yaml", "[1:4]"}},
 		{"escape.yaml", "namespaces:\n  a:\n    \"le\x1b[2Jese\": 3s\n", 1, []string{"escape.yaml"}},
 	} {
