@@ -29,21 +29,10 @@ const (
 	Parked = oncewardv1.ClaimOutcome_CLAIM_OUTCOME_PARKED
 	// NeedsReconcile: an earlier attempt had started the effect and died.
 	NeedsReconcile = oncewardv1.ClaimOutcome_CLAIM_OUTCOME_NEEDS_RECONCILE
-	// OutOfOrder: see OrderOutcome.
+	// OutOfOrder: the order of the entity does not let it go ahead now; what to
+	// do depends on OrderOutcome, see [ApplyOutcome].
 	OutOfOrder = oncewardv1.ClaimOutcome_CLAIM_OUTCOME_OUT_OF_ORDER
 )
-
-// Order places a claim among the events of one entity. Only in namespaces with
-// routing: entity, and required there.
-type Order struct {
-	// Entity is the thing whose state events change, 1 to 1024 bytes of UTF-8.
-	Entity string
-	// Version is compared with the last one completed: see [Sequence],
-	// [Timestamp] and [Decimal]. Nil: not compared.
-	Version *oncewardv1.Version
-	// State is what the event leads to, for namespaces with transitions.
-	State string
-}
 
 // ClaimRequest asks for one event. Durations of zero are unset: the namespace's
 // policy decides. Values outside the service's bounds are refused, never
@@ -90,11 +79,16 @@ func (r ClaimRequest) Ref() Ref {
 	return ref
 }
 
-// Takeover tells of the attempt whose lease ran out before this one. Whether it
-// made its effect is unknown, and the new attempt has to look.
+// Takeover tells of an earlier attempt whose lease ran out: it died, or was cut
+// off, without a word about its effect. Whoever comes after it has to look, not
+// only the next attempt: it is told to all that follow until one of them
+// completes the claim or an operator resolves it, also if others gave the claim
+// back in between.
 type Takeover struct {
+	// PreviousAttempt is the latest attempt whose lease ran out, 1 for the first.
 	PreviousAttempt int
-	PreviousOwner   string
+	// PreviousOwner is that attempt's Owner. May be empty.
+	PreviousOwner string
 	// EffectStarted: that attempt, or one before it, had said that its effect
 	// was about to happen ([Claim.EffectStarted]). If false, and every attempt
 	// says so in time, there is nothing to look for.
@@ -115,22 +109,27 @@ type ClaimResponse struct {
 	Attempt int
 	// Reentrant: this RequestID held the claim already, a reply was lost.
 	Reentrant bool
-	// Takeover is set if an earlier attempt's lease ran out, else nil.
+	// Takeover is set if any earlier attempt's lease ran out: look whether that
+	// attempt made its effect before making it again. Nil otherwise.
 	Takeover *Takeover
 	// LeaseExpiresAt cannot be compared with a local clock; see [Client.Once]
 	// for how to watch a lease.
 	LeaseExpiresAt time.Time
 	// RetainedUntil is when the claim will be forgotten.
 	RetainedUntil time.Time
-	// RetryAfter is above zero with InProgress, and may be with OutOfOrder.
+	// RetryAfter is above zero with InProgress, and with OutOfOrder by Busy.
 	RetryAfter time.Duration
 	// Result is set with Duplicate and Failed.
 	Result Result
 	// FirstClaimedAt is when the first attempt claimed the key.
 	FirstClaimedAt time.Time
-	// OrderOutcome and Entity belong to OutOfOrder.
-	OrderOutcome oncewardv1.ApplyOutcome
-	Entity       *oncewardv1.EntityState
+	// OrderOutcome is why the claim is OutOfOrder, and what to do: see
+	// [ApplyOutcome]. Zero with every other outcome.
+	OrderOutcome ApplyOutcome
+	// Entity is the entity after this decision: with Claimed, in a namespace
+	// with routing: entity, where it stands before the caller's event, and with
+	// OutOfOrder what the event was compared with. Nil otherwise.
+	Entity *EntityState
 	// Degraded is not empty if the store could not be asked and the namespace
 	// lets claims pass all the same: the effect may happen twice.
 	Degraded string
@@ -161,10 +160,20 @@ func (c *Client) CheckAndClaim(ctx context.Context, req ClaimRequest) (*ClaimRes
 	if err != nil {
 		return nil, err
 	}
-	if o := resp.GetOutcome(); o < Claimed || o > OutOfOrder {
-		return nil, fmt.Errorf("%w: claim outcome %d", ErrUnknownOutcome, o)
+	if err := knownClaim(resp); err != nil {
+		return nil, err
 	}
 	return claimResponse(resp), nil
+}
+
+func knownClaim(r *oncewardv1.CheckAndClaimResponse) error {
+	switch o := r.GetOutcome(); {
+	case o < Claimed || o > OutOfOrder:
+		return fmt.Errorf("%w: claim outcome %d", ErrUnknownOutcome, o)
+	case o == OutOfOrder && (r.GetOrderOutcome() <= Applied || r.GetOrderOutcome() > Future):
+		return fmt.Errorf("%w: out of order, outcome %d", ErrUnknownOutcome, r.GetOrderOutcome())
+	}
+	return nil
 }
 
 func (r ClaimRequest) proto() *oncewardv1.CheckAndClaimRequest {
@@ -182,13 +191,6 @@ func (r ClaimRequest) proto() *oncewardv1.CheckAndClaimRequest {
 		Final:       r.Final,
 		Wait:        durationProto(r.Wait),
 	}
-}
-
-func (o *Order) proto() *oncewardv1.Order {
-	if o == nil {
-		return nil
-	}
-	return &oncewardv1.Order{Entity: o.Entity, Version: o.Version, State: o.State}
 }
 
 func claimResponse(r *oncewardv1.CheckAndClaimResponse) *ClaimResponse {

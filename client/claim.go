@@ -17,17 +17,24 @@ type Claim struct {
 	// What the effect touches should remember the largest it has seen and
 	// refuse smaller ones. Zero if Degraded.
 	FencingToken int64
-	// Attempt is 1 for the first. Above 1 an earlier attempt has died, or has
-	// returned an error: unless such an error always means that the effect did
-	// not happen, look before making it again.
+	// Attempt is 1 for the first. Above 1 without a Takeover every earlier
+	// attempt has returned an error. If such an error always means that the
+	// effect did not happen there is nothing to look for; if it may come after
+	// the effect, as a timeout of a remote call does, look as with Takeover, or
+	// call [Claim.EffectStarted] before the effect.
 	Attempt int
-	// Takeover is set if the attempt before this one died, in the sense that
-	// its lease ran out. It may have made the effect: look before making it
-	// again. Nil otherwise.
+	// Takeover is set if any earlier attempt died, in the sense that its lease
+	// ran out. It may have made the effect: look before making it again. Nil
+	// otherwise.
 	Takeover *Takeover
 	// FirstClaimedAt is when the first attempt claimed the key, by the
 	// service's clock.
 	FirstClaimedAt time.Time
+	// Entity is where the event's entity stands before this event, in a
+	// namespace with routing: entity: the version and the state that the event
+	// is to replace. Nil otherwise, and while nothing is known of the entity its
+	// fields are empty.
+	Entity *EntityState
 	// Degraded is not empty if the claim was granted without the store's
 	// protection, as the namespace allows: no lease is kept, another attempt
 	// may run at the same time.
@@ -48,6 +55,7 @@ func newClaim(c *Client, req ClaimRequest, answer *ClaimResponse) *Claim {
 		Attempt:        answer.Attempt,
 		Takeover:       answer.Takeover,
 		FirstClaimedAt: answer.FirstClaimedAt,
+		Entity:         answer.Entity,
 		Degraded:       answer.Degraded,
 		client:         c,
 		ref:            req.Ref(),

@@ -20,14 +20,18 @@ const callTimeout = 5 * time.Second
 // Client calls one Onceward service. It is safe for concurrent use and meant to
 // live as long as the program.
 type Client struct {
-	rpc  oncewardv1.OncewardServiceClient
-	conn io.Closer // nil if the caller owns the connection
+	rpc   oncewardv1.OncewardServiceClient
+	admin oncewardv1.AdminServiceClient
+	conn  io.Closer // nil if the caller owns the connection
 }
 
 // New makes a client on a connection that the caller brings, and keeps: Close
 // does not close it. See [ServiceConfig] for what the connection should have.
 func New(conn grpc.ClientConnInterface) *Client {
-	return &Client{rpc: oncewardv1.NewOncewardServiceClient(conn)}
+	return &Client{
+		rpc:   oncewardv1.NewOncewardServiceClient(conn),
+		admin: oncewardv1.NewAdminServiceClient(conn),
+	}
 }
 
 // Close closes the connection that [Dial] made. Calls in flight fail with

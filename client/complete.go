@@ -38,6 +38,11 @@ type Result struct {
 	// CompletedAt is when the earlier attempt completed, by the service's
 	// clock. Zero unless Replayed.
 	CompletedAt time.Time
+	// Entity is where the event's entity stands after the completion that
+	// [Client.Once] made, in a namespace with routing: entity. Its
+	// NeedsReconcile may be set although the event was applied, as after a hole
+	// with gap: apply. Nil if Replayed.
+	Entity *EntityState
 }
 
 // CompleteRequest records that the effect has happened.
@@ -71,7 +76,7 @@ type CompleteResponse struct {
 	// State is what the record is in now.
 	State State
 	// Entity is the state of the claim's entity, with routing: entity.
-	Entity *oncewardv1.EntityState
+	Entity *EntityState
 }
 
 // Complete records the result of the claim's holder. [Settled] and

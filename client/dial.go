@@ -17,7 +17,7 @@ import (
 // ServiceConfig is the gRPC service config that [Dial] uses: calls are spread
 // over all addresses of the target, and a call that fails with UNAVAILABLE is
 // sent up to four times more, after 50 ms, 100 ms, 200 ms and 400 ms. That is
-// safe because every call of the service may be repeated.
+// safe because every call that the client makes may be repeated.
 //
 // It deliberately holds no timeout, which several gRPC libraries apply wrongly;
 // deadlines are set per call. Whoever brings a connection of their own to [New]
@@ -25,7 +25,11 @@ import (
 const ServiceConfig = `{
   "loadBalancingConfig": [{"round_robin": {}}],
   "methodConfig": [{
-    "name": [{"service": "onceward.v1.OncewardService"}],
+    "name": [
+      {"service": "onceward.v1.OncewardService"},
+      {"service": "onceward.v1.AdminService", "method": "ListEntities"},
+      {"service": "onceward.v1.AdminService", "method": "ReconcileEntity"}
+    ],
     "retryPolicy": {
       "maxAttempts": 5,
       "initialBackoff": "0.05s",

@@ -19,7 +19,7 @@
 //	nil                   acknowledge; result.Replayed tells a repeat
 //	*FailedError          acknowledge: the event was dealt with and cannot succeed
 //	*InProgressError      do not acknowledge: the holder may still die
-//	*OutOfOrderError      depends on its Outcome; see there
+//	*OutOfOrderError      depends on its Outcome: see there
 //	ErrParked             acknowledge only if operators look at parked claims
 //	*NeedsReconcileError  the same: somebody has to ask the source of truth
 //	ErrConflict           one key, two payloads: a bug or a forgery, alert
@@ -31,11 +31,23 @@
 //
 // A lease cannot stop a process: between a check and the effect there is always
 // a moment in which the process may be halted for longer than its lease. Effects
-// that must not overlap should carry [Claim.FencingToken], and an attempt that
-// follows one that died or failed ([Claim.Attempt] above 1) must look whether
-// the effect is there already.
+// that must not overlap should carry [Claim.FencingToken], and an attempt that is
+// told of a [Claim.Takeover] must look whether the effect is there already.
+//
+// # Order
+//
+// In a namespace with routing: entity, Once takes an [Order] too: the events of
+// one entity are worked on one at a time, none after a newer one, and the
+// watermark moves when the work is recorded. For effects that are safe to repeat
+// [Client.Apply] is enough. What the verdicts of both oblige to is said at
+// [ApplyOutcome].
+//
+// Ties, holes and forbidden transitions flag an entity, and only the source of
+// truth can tell what is right: run package reconcile, say every hour.
 //
 // The methods named after the service's calls ([Client.CheckAndClaim],
-// [Client.Complete], [Client.Release], [Client.ExtendLease], [Client.GetClaim])
-// are for programs that cannot put their work into one function.
+// [Client.Complete], [Client.Release], [Client.ExtendLease], [Client.GetClaim],
+// [Client.GetEntity]) are for programs that cannot put their work into one
+// function; [Client.ListEntities] and [Client.ReconcileEntity] are calls for
+// operators.
 package client

@@ -8,8 +8,6 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
 )
 
 var (
@@ -80,16 +78,23 @@ func (e *FailedError) Error() string {
 func (e *FailedError) Unwrap() error { return e.Err }
 
 // OutOfOrderError says that the order of the entity does not let this event go
-// ahead now. Only in namespaces with routing: entity. STALE and DUPLICATE are
-// dealt with: acknowledge. BUSY, GAP and FUTURE may pass later: do not. TIE and
-// TRANSITION_DENIED need the source of truth.
+// ahead now. Only in namespaces with routing: entity. What to do depends on
+// Outcome; in short, and at length at [ApplyOutcome]:
+//
+//	Stale, AlreadyApplied   acknowledge: as new, or newer, was applied
+//	Busy                    do not acknowledge: come again after RetryAfter
+//	Gap                     do not acknowledge: come again when the missing are in
+//	Future                  do not acknowledge: a clock is wrong
+//	Tie, TransitionDenied   flagged: acknowledge if flagged entities are
+//	                        reconciled, else ask the source of truth now
 type OutOfOrderError struct {
-	// Outcome is the order's verdict.
-	Outcome oncewardv1.ApplyOutcome
-	// RetryAfter is set where waiting may help (BUSY), else zero.
+	// Outcome is the order's verdict. Never Applied, unspecified or unknown.
+	Outcome ApplyOutcome
+	// RetryAfter is when to come again. Above zero with Busy, else zero.
 	RetryAfter time.Duration
-	// Entity is the state that the event was compared with.
-	Entity *oncewardv1.EntityState
+	// Entity is the state that the event was compared with, what is missing and
+	// whether it is flagged included.
+	Entity *EntityState
 }
 
 func (e *OutOfOrderError) Error() string {

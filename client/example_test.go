@@ -29,8 +29,9 @@ func ExampleClient_Once() {
 			Consumer:  "ledger",
 			Key:       event.ID, // the event's id, never the delivery's
 		}, func(ctx context.Context, claim *client.Claim) (client.Result, error) {
-			if claim.Attempt > 1 {
-				// An earlier attempt died or failed. Did it get as far as the credit?
+			if claim.Takeover != nil {
+				// An earlier attempt died. Did it get as far as the credit? (One that
+				// returned an error did not: credit is all or nothing.)
 				if receipt, found := lookUp(ctx, claim.Key); found {
 					return client.Result{Data: receipt}, nil
 				}

@@ -28,17 +28,26 @@ var errUnavailable = status.Error(codes.Unavailable, "scripted")
 // through to the usual answer.
 type fakeServer struct {
 	oncewardv1.UnimplementedOncewardServiceServer
+	oncewardv1.UnimplementedAdminServiceServer
 
 	claim    func(n int, req *oncewardv1.CheckAndClaimRequest) (*oncewardv1.CheckAndClaimResponse, error)
 	complete func(n int, req *oncewardv1.CompleteRequest) (*oncewardv1.CompleteResponse, error)
 	release  func(n int, req *oncewardv1.ReleaseRequest) (*oncewardv1.ReleaseResponse, error)
 	extend   func(n int, req *oncewardv1.ExtendLeaseRequest) (*oncewardv1.ExtendLeaseResponse, error)
+	apply    func(n int, req *oncewardv1.ApplyIfNewerRequest) (*oncewardv1.ApplyIfNewerResponse, error)
+	entity   func(n int, req *oncewardv1.GetEntityRequest) (*oncewardv1.GetEntityResponse, error)
+	list     func(n int, req *oncewardv1.ListEntitiesRequest) (*oncewardv1.ListEntitiesResponse, error)
+	set      func(n int, req *oncewardv1.ReconcileEntityRequest) (*oncewardv1.ReconcileEntityResponse, error)
 
 	mu        sync.Mutex
 	claims    []*oncewardv1.CheckAndClaimRequest
 	completes []*oncewardv1.CompleteRequest
 	releases  []*oncewardv1.ReleaseRequest
 	extends   []*oncewardv1.ExtendLeaseRequest
+	applies   []*oncewardv1.ApplyIfNewerRequest
+	entities  []*oncewardv1.GetEntityRequest
+	lists     []*oncewardv1.ListEntitiesRequest
+	sets      []*oncewardv1.ReconcileEntityRequest
 }
 
 func (f *fakeServer) CheckAndClaim(_ context.Context, req *oncewardv1.CheckAndClaimRequest) (*oncewardv1.CheckAndClaimResponse, error) {
@@ -59,6 +68,23 @@ func (f *fakeServer) Release(_ context.Context, req *oncewardv1.ReleaseRequest) 
 func (f *fakeServer) ExtendLease(_ context.Context, req *oncewardv1.ExtendLeaseRequest) (*oncewardv1.ExtendLeaseResponse, error) {
 	usual := &oncewardv1.ExtendLeaseResponse{Outcome: client.Settled, State: client.StateInProgress}
 	return answer(&f.mu, &f.extends, req, f.extend, usual)
+}
+
+func (f *fakeServer) ApplyIfNewer(_ context.Context, req *oncewardv1.ApplyIfNewerRequest) (*oncewardv1.ApplyIfNewerResponse, error) {
+	usual := &oncewardv1.ApplyIfNewerResponse{Outcome: client.Applied, Current: &oncewardv1.EntityState{Version: req.GetVersion()}}
+	return answer(&f.mu, &f.applies, req, f.apply, usual)
+}
+
+func (f *fakeServer) GetEntity(_ context.Context, req *oncewardv1.GetEntityRequest) (*oncewardv1.GetEntityResponse, error) {
+	return answer(&f.mu, &f.entities, req, f.entity, &oncewardv1.GetEntityResponse{})
+}
+
+func (f *fakeServer) ListEntities(_ context.Context, req *oncewardv1.ListEntitiesRequest) (*oncewardv1.ListEntitiesResponse, error) {
+	return answer(&f.mu, &f.lists, req, f.list, &oncewardv1.ListEntitiesResponse{})
+}
+
+func (f *fakeServer) ReconcileEntity(_ context.Context, req *oncewardv1.ReconcileEntityRequest) (*oncewardv1.ReconcileEntityResponse, error) {
+	return answer(&f.mu, &f.sets, req, f.set, &oncewardv1.ReconcileEntityResponse{Outcome: client.Applied})
 }
 
 func answer[Req, Resp any](mu *sync.Mutex, seen *[]*Req, req *Req, hook func(int, *Req) (*Resp, error), usual *Resp) (*Resp, error) {
@@ -88,6 +114,7 @@ func (f *fakeServer) start(t *testing.T) *client.Client {
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer(grpc.WaitForHandlers(true))
 	oncewardv1.RegisterOncewardServiceServer(server, f)
+	oncewardv1.RegisterAdminServiceServer(server, f)
 	var serving sync.WaitGroup
 	serving.Go(func() { server.Serve(listener) })
 	c, err := client.Dial("passthrough:///fake",

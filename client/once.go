@@ -8,8 +8,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
 )
 
 const (
@@ -100,7 +98,7 @@ func (c *Client) claim(ctx context.Context, req ClaimRequest) (*ClaimResponse, t
 // passes reports whether what stands in the way is an attempt at work.
 func passes(answer *ClaimResponse) bool {
 	return answer.Outcome == InProgress ||
-		answer.Outcome == OutOfOrder && answer.OrderOutcome == oncewardv1.ApplyOutcome_APPLY_OUTCOME_BUSY
+		answer.Outcome == OutOfOrder && answer.OrderOutcome == Busy
 }
 
 // ask repeats an unanswered claim once, with the same request id: gRPC does so
@@ -109,7 +107,7 @@ func passes(answer *ClaimResponse) bool {
 func (c *Client) ask(ctx context.Context, req ClaimRequest) (*ClaimResponse, time.Time, error) {
 	sent := time.Now()
 	answer, err := c.CheckAndClaim(ctx, req)
-	if code := status.Code(err); code != codes.Unavailable && code != codes.DeadlineExceeded {
+	if !unanswered(err) {
 		return answer, sent, err
 	}
 	if sleep(ctx, jitter(100*time.Millisecond)) != nil {
@@ -118,6 +116,11 @@ func (c *Client) ask(ctx context.Context, req ClaimRequest) (*ClaimResponse, tim
 	sent = time.Now()
 	answer, err = c.CheckAndClaim(ctx, req)
 	return answer, sent, err
+}
+
+func unanswered(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 
 // verdict is what Once returns where there is nothing to run.

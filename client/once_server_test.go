@@ -229,6 +229,23 @@ func TestServer_WaitsForADeadHoldersLeaseAndTakesOver(t *testing.T) {
 	}
 }
 
+// Who gives the claim back has not looked: the next one must.
+func TestServer_ATakeoverIsToldToAllThatFollow(t *testing.T) {
+	s := startServer(t)
+	s.abandon(t, event(t), false)
+	req := event(t)
+	req.Wait = generous
+	for attempt := 2; attempt <= 4; attempt++ {
+		s.client.Once(t.Context(), req, func(_ context.Context, claim *client.Claim) (client.Result, error) {
+			want := client.Takeover{PreviousAttempt: 1, PreviousOwner: "the dead one"}
+			if claim.Attempt != attempt || claim.Takeover == nil || *claim.Takeover != want {
+				t.Errorf("attempt %d, takeover %+v", claim.Attempt, claim.Takeover)
+			}
+			return client.Result{}, errBoom
+		})
+	}
+}
+
 func TestServer_TakenOverWhileTheFunctionRuns(t *testing.T) {
 	s := startServer(t)
 	req := event(t)

@@ -126,11 +126,18 @@ func TestOnce_RunsNothingUnlessClaimed(t *testing.T) {
 			},
 		},
 		"out of order": {
-			answer: &oncewardv1.CheckAndClaimResponse{Outcome: client.OutOfOrder, OrderOutcome: oncewardv1.ApplyOutcome_APPLY_OUTCOME_STALE},
+			answer: &oncewardv1.CheckAndClaimResponse{Outcome: client.OutOfOrder, OrderOutcome: client.Stale},
 			err: func(err error) bool {
 				var late *client.OutOfOrderError
-				return errors.As(err, &late) && late.Outcome == oncewardv1.ApplyOutcome_APPLY_OUTCOME_STALE
+				return errors.As(err, &late) && late.Outcome == client.Stale
 			},
+		},
+		"out of order, but why": {answer: &oncewardv1.CheckAndClaimResponse{Outcome: client.OutOfOrder}, err: is(client.ErrUnknownOutcome)},
+		"out of order, applied": {
+			answer: &oncewardv1.CheckAndClaimResponse{Outcome: client.OutOfOrder, OrderOutcome: client.Applied}, err: is(client.ErrUnknownOutcome),
+		},
+		"out of order, unknown": {
+			answer: &oncewardv1.CheckAndClaimResponse{Outcome: client.OutOfOrder, OrderOutcome: 9}, err: is(client.ErrUnknownOutcome),
 		},
 		"no outcome":      {answer: &oncewardv1.CheckAndClaimResponse{FencingToken: fakeToken}, err: is(client.ErrUnknownOutcome)},
 		"unknown outcome": {answer: &oncewardv1.CheckAndClaimResponse{Outcome: 99, FencingToken: fakeToken}, err: is(client.ErrUnknownOutcome)},
@@ -231,7 +238,7 @@ func TestOnce_WaitsForTheHolder(t *testing.T) {
 		case 2: // too many waiters
 			return inProgress(5 * time.Second), nil
 		case 3: // another event of the entity
-			return &oncewardv1.CheckAndClaimResponse{Outcome: client.OutOfOrder, OrderOutcome: oncewardv1.ApplyOutcome_APPLY_OUTCOME_BUSY}, nil
+			return &oncewardv1.CheckAndClaimResponse{Outcome: client.OutOfOrder, OrderOutcome: client.Busy}, nil
 		}
 		return &oncewardv1.CheckAndClaimResponse{Outcome: client.Duplicate}, nil
 	}}

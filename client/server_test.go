@@ -52,8 +52,7 @@ var buildServer = sync.OnceValues(func() (string, error) {
 	return binary, nil
 })
 
-// realServer is a running server with the in-process store, on a socket of its
-// own.
+// realServer is a running server on a socket of its own.
 type realServer struct {
 	target string
 	client *client.Client
@@ -66,6 +65,13 @@ func startServer(t *testing.T) *realServer {
 
 // startServerWith starts a server with policies, in YAML.
 func startServerWith(t *testing.T, policies string) *realServer {
+	t.Helper()
+	return startServerOn(t, "", policies)
+}
+
+// startServerOn starts a server on a Redis, or, without one, with its in-process
+// store.
+func startServerOn(t *testing.T, redisURL, policies string) *realServer {
 	t.Helper()
 	binary, err := buildServer()
 	if err != nil {
@@ -80,7 +86,7 @@ func startServerWith(t *testing.T, policies string) *realServer {
 	if err := os.WriteFile(config, []byte(policies), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run(t, binary, config)
+	s.run(t, binary, "ONCEWARD_REDIS_URL="+redisURL, "ONCEWARD_CONFIG="+config)
 	if s.client, err = client.Dial(s.target); err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +94,12 @@ func startServerWith(t *testing.T, policies string) *realServer {
 	return s
 }
 
-func (s *realServer) run(t *testing.T, binary, config string) {
+func (s *realServer) run(t *testing.T, binary string, env ...string) {
 	t.Helper()
 	var log bytes.Buffer
 	cmd := exec.Command(binary)
-	cmd.Env = append(os.Environ(),
-		"ONCEWARD_LISTEN="+s.target, "ONCEWARD_HTTP_LISTEN=127.0.0.1:0", "ONCEWARD_REDIS_URL=", "ONCEWARD_CONFIG="+config)
+	cmd.Env = append(os.Environ(), "ONCEWARD_LISTEN="+s.target, "ONCEWARD_HTTP_LISTEN=127.0.0.1:0")
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -44,24 +44,28 @@ func (c *Claim) settle(ctx context.Context, fn Func) (Result, error) {
 }
 
 func (c *Claim) complete(ctx context.Context, result Result) (Result, error) {
-	if err := c.record(ctx, result, false); err != nil {
+	entity, err := c.record(ctx, result, false)
+	if err != nil {
 		return Result{}, err
 	}
+	result.Entity = entity
 	return result, nil
 }
 
 func (c *Claim) fail(ctx context.Context, result Result, cause error) (Result, error) {
-	if err := c.record(ctx, result, true); err != nil {
+	entity, err := c.record(ctx, result, true)
+	if err != nil {
 		return Result{}, err
 	}
+	result.Entity = entity
 	return result, &FailedError{Result: result, Err: cause}
 }
 
 // record completes the claim and turns every answer but success into the error
 // that Once returns.
-func (c *Claim) record(ctx context.Context, result Result, failed bool) error {
+func (c *Claim) record(ctx context.Context, result Result, failed bool) (*EntityState, error) {
 	if !c.held && c.Degraded == "" { // shadow mode let it pass: the claim is somebody else's
-		return nil
+		return nil, nil
 	}
 	ctx = context.WithoutCancel(ctx)
 	resp, err := c.insist(ctx, CompleteRequest{
@@ -72,17 +76,17 @@ func (c *Claim) record(ctx context.Context, result Result, failed bool) error {
 	})
 	switch {
 	case err != nil && transient(err):
-		return &UnrecordedError{Result: result, Err: err}
+		return nil, &UnrecordedError{Result: result, Err: err}
 	case err != nil:
 		reason := "completion refused: " + status.Code(err).String()
 		c.release(ctx, &ReleaseError{Err: err, Reason: reason, Park: true})
-		return &UnrecordedError{Result: result, Err: err}
+		return nil, &UnrecordedError{Result: result, Err: err}
 	case resp.Outcome == Lost:
-		return ErrLeaseLost
+		return nil, ErrLeaseLost
 	case resp.Outcome == AlreadySettled && (resp.State == StateReleased || resp.State == StateParked):
-		return &UnrecordedError{Result: result, Err: fmt.Errorf("onceward: already settled as %v", resp.State)}
+		return nil, &UnrecordedError{Result: result, Err: fmt.Errorf("onceward: already settled as %v", resp.State)}
 	}
-	return nil
+	return resp.Entity, nil
 }
 
 // insist repeats a completion until it is answered. A repeat after a lost reply

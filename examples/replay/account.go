@@ -8,67 +8,21 @@ import (
 	"math"
 )
 
-// tally counts what the workers reported.
-type tally struct {
-	delivered                      int
-	claims, reentries, settled     int
-	takeovers, found               int
-	duplicates, inProgress, errors int
-	lost                           map[lostReply]int
-	deaths                         []string
-	lastError                      string
-}
-
-func (t *tally) add(r report) {
-	t.reentries += r.Reentries
-	t.settled += r.Settled
-	for _, kind := range r.Lost {
-		t.lost[kind]++
-	}
-	switch r.At {
-	case pointClaimed:
-		t.claims++
-		t.takeovers += one(r.TakenOver)
-	case pointCredited:
-		t.found += one(r.Found)
-	case pointAnswered:
-		t.answered(r)
-	}
-}
-
-func (t *tally) answered(r report) {
-	switch r.Answer {
-	case answerDuplicate:
-		t.duplicates++
-	case answerInProgress:
-		t.inProgress++
-	case answerError:
-		t.errors++
-		t.lastError = r.Error
-	}
-}
-
-func one(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // effects is what the ledger says, held against what it should say.
 type effects struct {
 	events, least, most int
 	sum, expected       int64
 }
 
-// account prints the balance. It returns an error unless every event was
-// credited exactly once, with its own amount.
+// account prints the balance of the credits. It returns an error unless every
+// event was credited exactly once, with its own amount.
 func account(out io.Writer, deliveries []Delivery, l ledger, t tally) error {
 	credits, err := l.read()
 	if err != nil {
 		return err
 	}
-	e, err := weigh(deliveries, credits)
+	sent, _ := split(deliveries)
+	e, err := weigh(sent, credits)
 	if err != nil {
 		return err
 	}
@@ -108,31 +62,32 @@ func weigh(deliveries []Delivery, credits []credit) (effects, error) {
 
 func printTable(out io.Writer, deliveries []Delivery, t tally, e effects) error {
 	w := bufio.NewWriter(out)
-	row := func(name string, value any) { fmt.Fprintf(w, "%-28s %12v\n", name, value) }
 	for _, death := range t.deaths {
 		fmt.Fprintln(w, death)
 	}
-	row("events", e.events)
-	row("deliveries in the file", len(deliveries))
-	row("deliveries made", t.delivered)
+	row(w, "events", e.events)
+	row(w, "deliveries in the file", len(made(deliveries)))
+	row(w, "deliveries made", t.delivered)
 	for _, kind := range []lostReply{lostClaim, lostComplete, lostAck} {
-		row("replies lost: "+string(kind), t.lost[kind])
+		row(w, "replies lost: "+string(kind), t.lost[kind])
 	}
-	row("workers killed", len(t.deaths))
-	row("claims", t.claims)
-	row("re-entries", t.reentries)
-	row("completions found recorded", t.settled)
-	row("duplicates answered", t.duplicates)
-	row("in progress answered", t.inProgress)
-	row("errors answered", t.errors)
-	row("take-overs", t.takeovers)
-	row("credits found on take-over", t.found)
-	row("effects per event, min", e.least)
-	row("effects per event, max", e.most)
-	row("sum in ledger, cents", e.sum)
-	row("sum expected, cents", e.expected)
+	row(w, "workers killed", len(t.deaths))
+	row(w, "claims", t.claims)
+	row(w, "re-entries", t.reentries)
+	row(w, "completions found recorded", t.settled)
+	row(w, "duplicates answered", t.duplicates)
+	row(w, "in progress answered", t.inProgress)
+	row(w, "errors answered", t.errors)
+	row(w, "take-overs", t.takeovers)
+	row(w, "credits found on take-over", t.found)
+	row(w, "effects per event, min", e.least)
+	row(w, "effects per event, max", e.most)
+	row(w, "sum in ledger, cents", e.sum)
+	row(w, "sum expected, cents", e.expected)
 	if t.lastError != "" {
 		fmt.Fprintln(w, "last error:", t.lastError)
 	}
 	return w.Flush()
 }
+
+func row(w io.Writer, name string, value any) { fmt.Fprintf(w, "%-28s %12v\n", name, value) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,7 @@ type Delivery struct {
 	DeliveredAt time.Time       `json:"delivered_at"`
 	Payload     json.RawMessage `json:"payload"`
 	Lost        lostReply       `json:"lost"`
+	NeverSent   bool            `json:"never_sent,omitempty"` // an event that only its sender knows of
 }
 
 // lostReply says which reply gets lost on the way back.
@@ -45,6 +47,11 @@ func (d Delivery) cents() (int64, error) {
 		return 0, fmt.Errorf("payload of %s: %w", d.event(), err)
 	}
 	return payload.Amount.Int64()
+}
+
+// made are the deliveries without the events that were never sent.
+func made(deliveries []Delivery) []Delivery {
+	return slices.DeleteFunc(slices.Clone(deliveries), func(d Delivery) bool { return d.NeverSent })
 }
 
 func load(file string) ([]Delivery, error) {

@@ -30,13 +30,17 @@ type server struct {
 	ended  chan struct{}
 }
 
-// startServer builds the server from this module's source and starts it in dir.
-// Its store is REDIS_URL if that is set, else its own memory.
-func startServer(ctx context.Context, dir string) (*server, error) {
+// startServer builds the server from this module's source and starts it in dir
+// with policies. Its store is REDIS_URL if that is set, else its own memory.
+func startServer(ctx context.Context, dir string, policies []byte) (*server, error) {
 	binary := filepath.Join(dir, "onceward")
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, serverPackage)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the server (run this inside the module, or pass -addr): %w\n%s", err, out)
+	}
+	config := filepath.Join(dir, "policies.yaml")
+	if err := os.WriteFile(config, policies, 0o600); err != nil {
+		return nil, err
 	}
 	s := &server{
 		target: "unix://" + filepath.Join(dir, "onceward.sock"),
@@ -45,7 +49,7 @@ func startServer(ctx context.Context, dir string) (*server, error) {
 	}
 	s.cmd.Env = append(os.Environ(),
 		"ONCEWARD_LISTEN="+s.target, "ONCEWARD_HTTP_LISTEN=127.0.0.1:0",
-		"ONCEWARD_REDIS_URL="+os.Getenv("REDIS_URL"), "ONCEWARD_CONFIG=")
+		"ONCEWARD_REDIS_URL="+os.Getenv("REDIS_URL"), "ONCEWARD_CONFIG="+config)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
 		return nil, err

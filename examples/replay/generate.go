@@ -18,9 +18,19 @@ var schedule = []time.Duration{5 * time.Second, time.Minute, 10 * time.Minute, 2
 // deliveries.
 type generator struct {
 	*rand.Rand
-	now      time.Time
-	entities []entity
-	events   []Delivery
+	now       time.Time
+	overtaken int // percent of the events that arrive after later ones
+	entities  []entity
+	events    []Delivery
+}
+
+// newGenerator makes one whose events start on a Monday morning.
+func newGenerator(seed, stream uint64, overtaken int) *generator {
+	return &generator{
+		Rand:      rand.New(rand.NewPCG(seed, stream)),
+		now:       time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC),
+		overtaken: overtaken,
+	}
 }
 
 // entity is a charge or an order that is paid in parts, one event each.
@@ -28,15 +38,15 @@ type entity struct {
 	namespace, id, kind string
 }
 
+// generate makes the deliveries of so many events that are credited, and of one
+// charge for every five of them.
 func generate(events int, seed uint64) []Delivery {
-	g := &generator{
-		Rand: rand.New(rand.NewPCG(seed, 0)),
-		now:  time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC),
-	}
+	g := newGenerator(seed, 0, 12)
 	var deliveries []Delivery
 	for range events {
 		deliveries = append(deliveries, g.deliver(g.event())...)
 	}
+	deliveries = append(deliveries, newGenerator(seed, 2, 35).charges(events/5)...)
 	slices.SortStableFunc(deliveries, func(a, b Delivery) int { return a.DeliveredAt.Compare(b.DeliveredAt) })
 	return deliveries
 }
@@ -104,7 +114,7 @@ func (g *generator) payload(e entity) json.RawMessage {
 // deliver is every delivery of one event, the first included.
 func (g *generator) deliver(event Delivery) []Delivery {
 	at := event.CreatedAt.Add(g.between(50*time.Millisecond, 3*time.Second))
-	if g.chance(12) { // overtaken by later events of its entity
+	if g.chance(g.overtaken) { // by later events of its entity
 		at = at.Add(g.between(time.Minute, 14*time.Hour))
 	}
 	deliveries := []Delivery{g.attempt(event, at)}

@@ -27,19 +27,18 @@ func TestGenerate_BehavesAsSendersDo(t *testing.T) {
 	if !slices.IsSortedFunc(deliveries, func(a, b Delivery) int { return a.DeliveredAt.Compare(b.DeliveredAt) }) {
 		t.Error("deliveries are not in the order of their delivery")
 	}
-	deliveryIDs, eventIDs := map[string]bool{}, map[string]bool{}
+	checkDeliveryIDs(t, deliveries)
+	credits, _ := split(deliveries)
+	eventIDs := map[string]bool{}
 	events := map[string][]Delivery{}
 	lost := map[lostReply]int{}
-	for _, d := range deliveries {
-		deliveryIDs[d.DeliveryID], eventIDs[d.EventID] = true, true
+	for _, d := range credits {
+		eventIDs[d.EventID] = true
 		events[d.event()] = append(events[d.event()], d)
 		lost[d.Lost]++
 		if cents, err := d.cents(); err != nil || cents <= 0 {
 			t.Errorf("amount %d, %v", cents, err)
 		}
-	}
-	if len(deliveryIDs) != len(deliveries) {
-		t.Error("a delivery id occurs twice")
 	}
 	if len(events) != 150 || len(eventIDs) >= len(events) {
 		t.Errorf("%d events with %d ids, want 150 with at least one id that two senders use", len(events), len(eventIDs))
@@ -48,7 +47,18 @@ func TestGenerate_BehavesAsSendersDo(t *testing.T) {
 		t.Errorf("lost replies: %v", lost)
 	}
 	checkRepeats(t, events)
-	checkOvertaking(t, deliveries)
+	checkOvertaking(t, credits)
+}
+
+func checkDeliveryIDs(t *testing.T, deliveries []Delivery) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, d := range deliveries {
+		if d.NeverSent != (d.DeliveryID == "") || seen[d.DeliveryID] && !d.NeverSent {
+			t.Errorf("delivery id %q of %s", d.DeliveryID, d.event())
+		}
+		seen[d.DeliveryID] = true
+	}
 }
 
 func checkRepeats(t *testing.T, events map[string][]Delivery) {
@@ -97,7 +107,17 @@ func TestWorker_ClaimsByEventAndNeverByDelivery(t *testing.T) {
 	}
 	w := &worker{run: "run-1", name: "worker-1"}
 	keys := map[string]string{} // claim → event
-	for _, d := range deliveries {
+	credits, changes := split(deliveries)
+	for _, d := range changes {
+		c, err := d.change()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if claim := w.orderedClaim(d, c); claim.Key != d.EventID || claim.Order.Entity != d.Entity || claim.Order.State == "" || claim.Namespace != d.Namespace {
+			t.Errorf("claim %+v", claim)
+		}
+	}
+	for _, d := range credits {
 		claim := w.claim(d)
 		if claim.KeyParts != nil || claim.RequestID != "" || strings.Contains(claim.Key, d.DeliveryID) {
 			t.Errorf("claim %+v", claim)

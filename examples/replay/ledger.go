@@ -1,13 +1,5 @@
 package main
 
-import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-)
-
 // ledger is the side effect: a file with one line per credit. Whoever appends
 // the same event twice has paid twice; the file does not mind.
 type ledger string
@@ -18,41 +10,10 @@ type credit struct {
 	Token int64  `json:"token"` // the attempt's fencing token
 }
 
-// append writes one credit, in one write at the file's end, and makes it last.
-func (l ledger) append(c credit) error {
-	line, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	file, err := os.OpenFile(string(l), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(append(line, '\n'))
-	return errors.Join(err, file.Sync(), file.Close())
-}
+func (l ledger) append(c credit) error { return appendLine(string(l), c) }
 
 // read returns every credit so far.
-func (l ledger) read() ([]credit, error) {
-	file, err := os.Open(string(l))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	var credits []credit
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		var c credit
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			return nil, err
-		}
-		credits = append(credits, c)
-	}
-	return credits, lines.Err()
-}
+func (l ledger) read() ([]credit, error) { return readLines[credit](string(l)) }
 
 // has reports whether the event was credited.
 func (l ledger) has(event string) (bool, error) {

@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"time"
+
+	"github.com/onceward/onceward/client"
+)
 
 // The coordinator and a worker talk in JSON lines over the worker's standard
 // input and output: the coordinator sends a delivery, the worker reports each
@@ -17,7 +21,7 @@ type point string
 
 const (
 	pointClaimed  point = "claimed"  // the event is ours, nothing was done yet
-	pointCredited point = "credited" // the effect has happened, Onceward does not know
+	pointActed    point = "acted"    // the effect has happened, Onceward does not know
 	pointRecorded point = "recorded" // Onceward knows, the sender does not
 	pointAnswered point = "answered" // the answer to the sender; the worker is free
 )
@@ -35,10 +39,11 @@ const (
 // report is what a worker says when it reaches a point. The facts are those
 // since its last report.
 type report struct {
-	At         point         `json:"at"`
-	Answer     answer        `json:"answer,omitempty"`
-	RetryAfter time.Duration `json:"retry_after,omitempty"`
-	Error      string        `json:"error,omitempty"`
+	At         point               `json:"at"`
+	Answer     answer              `json:"answer,omitempty"`
+	Order      client.ApplyOutcome `json:"order,omitempty"` // why a charge's event was not applied
+	RetryAfter time.Duration       `json:"retry_after,omitempty"`
+	Error      string              `json:"error,omitempty"`
 
 	Lost      []lostReply `json:"lost,omitempty"`       // replies that did not arrive
 	Reentries int         `json:"reentries,omitempty"`  // claims that found themselves held already

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,6 +22,7 @@ const (
 type coordinator struct {
 	options  options
 	ledger   ledger
+	mirror   mirror
 	queue    chan attempt   // deliveries to be made
 	open     sync.WaitGroup // deliveries not acknowledged yet
 	progress func()         // called for each acknowledged delivery
@@ -39,16 +39,17 @@ type attempt struct {
 }
 
 // replay makes all deliveries and returns what was seen on the way.
-func replay(ctx context.Context, o options, deliveries []Delivery, scratch string) (tally, ledger, error) {
+func replay(ctx context.Context, o options, deliveries []Delivery, l ledger, m mirror) (tally, error) {
 	c := &coordinator{
 		options: o,
-		ledger:  ledger(filepath.Join(scratch, "ledger")),
+		ledger:  l,
+		mirror:  m,
 		// An unacknowledged delivery is in the queue at most once, so that
 		// nobody ever waits to send.
 		queue:    make(chan attempt, len(deliveries)),
 		progress: newProgress(len(deliveries)),
 		doom:     plan(deliveries, o.kill, o.seed),
-		tally:    tally{lost: map[lostReply]int{}},
+		tally:    newTally(),
 	}
 	c.open.Add(len(deliveries))
 	for _, d := range deliveries {
@@ -63,27 +64,7 @@ func replay(ctx context.Context, o options, deliveries []Delivery, scratch strin
 		close(c.queue)
 	}()
 	err := group.Wait()
-	return c.tally, c.ledger, err
-}
-
-// plan chooses the events whose worker will die, and where. The first deaths
-// cover the three places, the others are drawn.
-func plan(deliveries []Delivery, deaths int, seed uint64) map[string]point {
-	random := rand.New(rand.NewPCG(seed, 1))
-	places := []point{pointCredited, pointClaimed, pointRecorded}
-	doom := map[string]point{}
-	for _, i := range random.Perm(len(deliveries)) {
-		event := deliveries[i].event()
-		if _, taken := doom[event]; taken || len(doom) == deaths {
-			continue
-		}
-		if n := len(doom); n < len(places) {
-			doom[event] = places[n]
-		} else {
-			doom[event] = places[random.IntN(len(places))]
-		}
-	}
-	return doom
+	return c.tally, err
 }
 
 // feed keeps one worker busy, and replaces it when it dies, until every delivery
@@ -126,7 +107,7 @@ func (c *coordinator) next(ctx context.Context) (a attempt, more bool, err error
 }
 
 func (c *coordinator) start(ctx context.Context, name string) (*process, error) {
-	return startProcess(ctx, name, "-addr", c.options.addr, "-run", c.options.run, "-ledger", string(c.ledger))
+	return startProcess(ctx, name, "-addr", c.options.addr, "-run", c.options.run, "-ledger", string(c.ledger), "-mirror", string(c.mirror))
 }
 
 // deliver makes one delivery and does what a sender does with the answer. It
@@ -160,20 +141,13 @@ func (c *coordinator) deliver(worker *process, a attempt) (alive bool, err error
 func (c *coordinator) mayLive(worker string, d Delivery, r report) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tally.add(r)
+	c.tally.add(d, r)
 	if c.doom[d.event()] != r.At {
 		return true
 	}
 	delete(c.doom, d.event())
 	c.tally.deaths = append(c.tally.deaths, "killed "+worker+" "+lastWords[r.At])
 	return false
-}
-
-// lastWords says where in its work a worker was killed.
-var lastWords = map[point]string{
-	pointClaimed:  "after the claim, before the credit",
-	pointCredited: "after the credit, before it was recorded",
-	pointRecorded: "after the credit was recorded, before the sender was answered",
 }
 
 // again makes the delivery anew after a while: the same event under another

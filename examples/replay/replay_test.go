@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
@@ -15,12 +14,22 @@ import (
 )
 
 // The whole demonstration, as a user runs it.
-func TestReplay_CreditsEveryEventOnce(t *testing.T) {
-	got := demonstration(t, "-workers", "6", "-kill", "5", "-seed", "7")
+func TestReplay_CreditsOnceAndMirrorsTheSource(t *testing.T) {
+	got := demonstration(t, "-workers", "6", "-kill", "8", "-seed", "7")
+	deliveries, err := load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkCredits(t, got, len(made(deliveries)))
+	checkCharges(t, got)
+}
+
+func checkCredits(t *testing.T, got map[string]int, deliveries int) {
+	t.Helper()
 	for row, want := range map[string]int{
 		"events":                     150,
-		"deliveries in the file":     len(bytes.Split(bytes.TrimSpace(shipped), []byte("\n"))),
-		"workers killed":             5,
+		"deliveries in the file":     deliveries,
+		"workers killed":             8,
 		"effects per event, min":     1,
 		"effects per event, max":     1,
 		"completions found recorded": got["replies lost: complete"],
@@ -38,7 +47,7 @@ func TestReplay_CreditsEveryEventOnce(t *testing.T) {
 		"replies lost: ack":          1,
 		"re-entries":                 1,
 		"duplicates answered":        1,
-		"take-overs":                 2, // one died before its credit, one after it
+		"take-overs":                 4, // of each kind one died before its effect, one after it
 		"credits found on take-over": 1,
 		"sum expected, cents":        1,
 	} {
@@ -48,10 +57,39 @@ func TestReplay_CreditsEveryEventOnce(t *testing.T) {
 	}
 }
 
+func checkCharges(t *testing.T, got map[string]int) {
+	t.Helper()
+	sent, missing := 0, 0
+	for _, events := range lives(t) {
+		for _, d := range events {
+			sent += one(!d.NeverSent)
+			missing += one(d.NeverSent && d.Namespace == countingSender)
+		}
+	}
+	for row, want := range map[string]int{
+		"charges":                    30,
+		"events of charges":          sent,
+		"missing (holes)":            missing,
+		"charges as the source says": 30,
+	} {
+		if got[row] != want {
+			t.Errorf("%s: got %d, want %d", row, got[row], want)
+		}
+	}
+	if sum := got["  applied"] + got["  stale"] + got["  tied"] + got["  denied"]; sum != sent {
+		t.Errorf("%d verdicts on %d events", sum, sent)
+	}
+	for _, row := range []string{"  applied", "  stale", "  tied", "  denied", "charges reconciled"} {
+		if got[row] == 0 {
+			t.Errorf("%s: none", row)
+		}
+	}
+}
+
 var tableRow = regexp.MustCompile(`(?m)^(.*\S) +(\d+)$`)
 
-// demonstration runs the program against a server that it starts itself, and
-// reads its table.
+// demonstration runs the program, against a server that it starts itself unless
+// args say otherwise, and reads its table.
 func demonstration(t *testing.T, args ...string) map[string]int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -99,11 +137,71 @@ func TestAccount_ComplainsUnlessEveryEventWasCreditedOnce(t *testing.T) {
 				}
 			}
 			var out strings.Builder
-			err := account(&out, []Delivery{one, two, one}, l, tally{})
+			err := account(&out, []Delivery{one, two, one}, l, newTally())
 			if (err == nil) != test.fine {
 				t.Errorf("got %v\n%s", err, out.String())
 			}
 		})
+	}
+}
+
+func TestAccountCharges_ComplainsUnlessTheMirrorIsFaithful(t *testing.T) {
+	event := func(id string, sequence uint64, status string) Delivery {
+		c := change{Charge: "ch_1", Status: status, Sequence: sequence}
+		return Delivery{
+			Namespace: countingSender, EventID: id, Entity: "ch_1", Type: "charge." + status, CreatedAt: time.Unix(int64(sequence), 0), Payload: c.payload(),
+		}
+	}
+	old, last := event("evt_1", 1, "pending"), event("evt_2", 2, "paid")
+	for name, test := range map[string]struct {
+		writes  []Delivery
+		flagged int
+		fine    bool
+	}{
+		"in order":           {[]Delivery{old, last}, 0, true},
+		"an old one on top":  {[]Delivery{last, old}, 0, false},
+		"never written":      {nil, 0, false},
+		"something flagged":  {[]Delivery{last}, 1, false},
+		"another last event": {[]Delivery{event("evt_3", 2, "paid")}, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := mirror(filepath.Join(t.TempDir(), "mirror"))
+			for _, d := range test.writes {
+				if err := m.write(d.reflect(changeOf(t, d))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out strings.Builder
+			changes := []Delivery{last, old}
+			err := accountCharges(&out, changes, newSource(changes), m, newTally(), mending{flagged: test.flagged})
+			if (err == nil) != test.fine {
+				t.Errorf("got %v\n%s", err, out.String())
+			}
+		})
+	}
+}
+
+func TestPlan_DealsDeathsOverCreditsAndCharges(t *testing.T) {
+	deliveries, err := load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	credits, _ := split(deliveries)
+	credited := map[string]bool{}
+	for _, d := range credits {
+		credited[d.event()] = true
+	}
+	got := map[bool]map[point]int{true: {}, false: {}}
+	for event, place := range plan(made(deliveries), 6, 3) {
+		got[credited[event]][place]++
+	}
+	for kind, places := range got {
+		if len(places) != 3 {
+			t.Errorf("deaths (credited: %v): %v", kind, places)
+		}
+	}
+	if n := len(plan(made(deliveries), 1000, 3)); n != 150+15 {
+		t.Errorf("%d deaths at most, want one for each event that is surely worked on", n)
 	}
 }
 

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"time"
 
@@ -27,11 +25,12 @@ const (
 	patience = 10 * time.Second
 )
 
-// worker receives deliveries and credits the ledger.
+// worker receives deliveries, credits the ledger and keeps the mirror.
 type worker struct {
 	name     string
 	run      string
 	ledger   ledger
+	mirror   mirror
 	onceward *client.Client
 	replies  *lossyReplies
 	orders   *json.Decoder
@@ -45,6 +44,7 @@ func work(ctx context.Context, args []string, in io.Reader, out io.Writer) error
 	flags.StringVar(&w.name, "name", "", "")
 	flags.StringVar(&w.run, "run", "", "")
 	flags.StringVar((*string)(&w.ledger), "ledger", "", "")
+	flags.StringVar((*string)(&w.mirror), "mirror", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -79,60 +79,26 @@ func (w *worker) serve(ctx context.Context) error {
 func (w *worker) handle(ctx context.Context, d Delivery) report {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	result, err := w.onceward.Once(ctx, w.claim(d), func(ctx context.Context, claim *client.Claim) (client.Result, error) {
-		return w.credit(ctx, claim, d)
-	})
+	result, err := w.once(ctx, d)
 	if err == nil && !result.Replayed {
 		err = w.reach(report{At: pointRecorded})
 	}
 	return w.replies.since(answerTo(result, err))
 }
 
-// claim names the event. The delivery's id has no part in it.
-func (w *worker) claim(d Delivery) client.ClaimRequest {
-	digest := sha256.Sum256(d.Payload)
-	return client.ClaimRequest{
-		Namespace:   d.Namespace + "/" + w.run,
-		Consumer:    "ledger",
-		Key:         d.EventID,
-		Fingerprint: digest[:],
-		Owner:       w.name,
-		Lease:       lease,
+func (w *worker) once(ctx context.Context, d Delivery) (client.Result, error) {
+	if !d.isChange() {
+		return w.onceward.Once(ctx, w.claim(d), func(ctx context.Context, claim *client.Claim) (client.Result, error) {
+			return w.credit(ctx, claim, d)
+		})
 	}
-}
-
-// credit makes the effect, unless an earlier attempt got as far as that.
-func (w *worker) credit(ctx context.Context, claim *client.Claim, d Delivery) (client.Result, error) {
-	if err := w.reach(report{At: pointClaimed, TakenOver: claim.Takeover != nil}); err != nil {
+	c, err := d.change()
+	if err != nil {
 		return client.Result{}, err
 	}
-	cents, err := d.cents()
-	if err != nil {
-		return client.Result{}, client.Terminal(err)
-	}
-	found := false
-	if claim.Attempt > 1 {
-		if found, err = w.ledger.has(d.event()); err != nil {
-			return client.Result{}, err
-		}
-	}
-	if !found {
-		if err := w.pay(ctx, credit{Event: d.event(), Cents: cents, Token: claim.FencingToken}); err != nil {
-			return client.Result{}, err
-		}
-	}
-	receipt := client.Result{Data: fmt.Appendf(nil, `{"credited":"%d"}`, cents), Type: "application/json"}
-	return receipt, w.reach(report{At: pointCredited, Found: found})
-}
-
-// pay works for a moment and looks once more whether the lease is still held
-// before it does what cannot be undone.
-func (w *worker) pay(ctx context.Context, c credit) error {
-	time.Sleep(effort)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return w.ledger.append(c)
+	return w.onceward.Once(ctx, w.orderedClaim(d, c), func(ctx context.Context, claim *client.Claim) (client.Result, error) {
+		return w.copy(ctx, claim, d.reflect(c))
+	})
 }
 
 // reach reports a point and waits for the order to go on.
@@ -148,6 +114,7 @@ func answerTo(result client.Result, err error) report {
 	r := report{At: pointAnswered, Answer: answerDone}
 	var busy *client.InProgressError
 	var failed *client.FailedError
+	var late *client.OutOfOrderError
 	switch {
 	case result.Replayed:
 		r.Answer = answerDuplicate
@@ -155,8 +122,24 @@ func answerTo(result client.Result, err error) report {
 		r.Answer = answerDone
 	case errors.As(err, &busy):
 		r.Answer, r.RetryAfter = answerInProgress, busy.RetryAfter
+	case errors.As(err, &late):
+		r.outOfOrder(late)
 	case err != nil:
 		r.Answer, r.Error = answerError, err.Error()
 	}
 	return r
+}
+
+// outOfOrder acknowledges what needs no more deliveries: what is overtaken, and
+// what has flagged its charge, since the source will be asked.
+func (r *report) outOfOrder(late *client.OutOfOrderError) {
+	r.Order = late.Outcome
+	switch late.Outcome {
+	case client.Stale, client.AlreadyApplied, client.Tie, client.TransitionDenied:
+		r.Answer = answerDone
+	case client.Busy:
+		r.Answer, r.RetryAfter = answerInProgress, late.RetryAfter
+	default:
+		r.Answer, r.Error = answerError, late.Error()
+	}
 }
