@@ -58,8 +58,11 @@ func (p *Policy) Readable(s string) string {
 	if p.ReadableKeys || s == "" {
 		return s
 	}
-	return "sha256:" + DeriveKey([]string{s})[:32]
+	return hashMark + DeriveKey([]string{s})[:32]
 }
+
+// hashMark starts what stands in place of a name.
+const hashMark = "sha256:"
 
 // DecideApplyIfNewer gives the verdict and the entity that follows it.
 func DecideApplyIfNewer(e Entity, q *ApplyIfNewerRequest, now time.Time) (ApplyVerdict, Entity, error) {

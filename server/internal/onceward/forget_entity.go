@@ -12,6 +12,7 @@ type ForgetEntityRequest struct {
 func (q *ForgetEntityRequest) resolve(p *Policy) error {
 	var c checks
 	q.EntityID.check(&c)
+	c.refuseHash(p, q.Entity)
 	q.Act.check(&c)
 	q.Policy = p
 	return c.err()

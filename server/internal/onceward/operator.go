@@ -1,5 +1,7 @@
 package onceward
 
+import "strings"
+
 // Act is who does an operator's call, and why. Both are required: the decision
 // log is worth nothing otherwise.
 type Act struct {
@@ -16,4 +18,12 @@ func (a Act) check(c *checks) {
 		c.fail("reason", "is required: why this is done")
 	}
 	c.maxBytes("reason", len(a.Reason), MaxReasonBytes)
+}
+
+// refuseHash refuses the hash that lists show in place of an entity's name: taken
+// for a name it would be another entity.
+func (c *checks) refuseHash(p *Policy, entity string) {
+	if !p.ReadableKeys && strings.HasPrefix(entity, hashMark) {
+		c.fail("entity", "is the hash that lists show: the namespace keeps no readable names, so give the entity's own")
+	}
 }

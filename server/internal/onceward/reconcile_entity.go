@@ -15,6 +15,7 @@ type ReconcileEntityRequest struct {
 func (q *ReconcileEntityRequest) resolve(p *Policy) error {
 	var c checks
 	q.EntityID.check(&c)
+	c.refuseHash(p, q.Entity)
 	q.Event.check(&c)
 	q.Act.check(&c)
 	if err := c.err(); err != nil {

@@ -112,16 +112,8 @@ func (s *Store) readClaims(ctx context.Context, at []onceward.Position) ([]oncew
 		p := s.keys.partition(a.Partition)
 		calls = append(calls, call{keys: []string{p + "c" + a.Name, p + "r" + a.Name}})
 	}
-	replies, err := s.runAll(ctx, getClaim, calls)
-	if err != nil {
-		return nil, err
-	}
 	out := make([]onceward.Claim, len(at))
-	for i := range replies {
-		out[i] = replies[i].claim()
-		err = errors.Join(err, replies[i].err)
-	}
-	return out, err
+	return out, s.runAll(ctx, getClaim, calls, func(i int, r *reply) { out[i] = r.claim() })
 }
 
 func (s *Store) readEntities(ctx context.Context, at []onceward.Position) ([]onceward.ListedEntity, error) {
@@ -129,17 +121,11 @@ func (s *Store) readEntities(ctx context.Context, at []onceward.Position) ([]onc
 	for _, a := range at {
 		calls = append(calls, call{keys: []string{s.keys.partition(a.Partition) + "e" + a.Name}})
 	}
-	replies, err := s.runAll(ctx, getEntity, calls)
-	if err != nil {
-		return nil, err
-	}
 	out := make([]onceward.ListedEntity, len(at))
-	for i := range replies {
-		e := replies[i].entity(0)
+	return out, s.runAll(ctx, getEntity, calls, func(i int, r *reply) {
+		e := r.entity(0)
 		out[i] = onceward.ListedEntity{EntityID: e.EntityID, Entity: e.Entity}
-		err = errors.Join(err, replies[i].err)
-	}
-	return out, err
+	})
 }
 
 // call is one run of a script.
@@ -148,9 +134,11 @@ type call struct {
 	args []any
 }
 
-// runAll runs a script many times in one round trip to each node. A record that
-// cannot be read, or a node that has not seen the script, is asked again alone.
-func (s *Store) runAll(ctx context.Context, sc *script, calls []call) ([]reply, error) {
+// runAll runs a script that reads many times, in one round trip to each node,
+// and hands over the replies. What a node that has not seen the script refused is
+// asked again alone. A record that cannot be read is left out: it must not hide
+// the others; whoever asks for it by name is told.
+func (s *Store) runAll(ctx context.Context, sc *script, calls []call, got func(i int, r *reply)) error {
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	pipe := s.client.Pipeline()
@@ -159,19 +147,25 @@ func (s *Store) runAll(ctx context.Context, sc *script, calls []call) ([]reply, 
 		cmds[i] = sc.lua.EvalSha(bounded, pipe, c.keys, c.args...)
 	}
 	pipe.Exec(bounded) // each command tells for itself
-	out := make([]reply, len(calls))
 	for i, cmd := range cmds {
-		var err error
-		if cmd.Err() != nil {
-			out[i], err = s.run(ctx, sc, calls[i].keys, calls[i].args...)
-		} else {
-			out[i], err = sc.read(ctx, cmd.Val(), nil)
+		r, err := sc.read(ctx, cmd.Val(), cmd.Err())
+		if cmd.Err() != nil && !unreadableRecord(err) {
+			r, err = s.run(ctx, sc, calls[i].keys, calls[i].args...)
 		}
-		if err != nil {
-			return nil, err
+		if err == nil {
+			got(i, &r)
+			err = r.err
+		}
+		if err != nil && !unreadableRecord(err) {
+			return err
 		}
 	}
-	return out, nil
+	return nil
+}
+
+func unreadableRecord(err error) bool {
+	var e *onceward.Error
+	return errors.As(err, &e) && e.Reason == onceward.ReasonRecordUnreadable
 }
 
 // Overview implements onceward.Store.

@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/onceward/onceward/server/internal/onceward"
 	"github.com/onceward/onceward/server/internal/onceward/oncewardtest"
 	"github.com/onceward/onceward/server/internal/redisstore"
 	"github.com/onceward/onceward/server/internal/redistest"
@@ -110,6 +112,49 @@ func TestBehaviour(t *testing.T) {
 					Now:     time.Now,
 				}
 			})
+		})
+	}
+}
+
+// TestAnUnreadableRecordHidesNoOther plants garbage in place of one listed record
+// of each kind.
+func TestAnUnreadableRecordHidesNoOther(t *testing.T) {
+	for _, l := range lanes(t) {
+		t.Run(l.name, func(t *testing.T) {
+			s, prefix := l.open(t)
+			service := onceward.NewService(s, onceward.DefaultPolicies())
+			open := func(name string) {
+				t.Helper()
+				_, err := service.CheckAndClaim(t.Context(), &onceward.CheckAndClaimRequest{ClaimID: onceward.ClaimID{Namespace: "n", Key: name}})
+				for _, event := range []string{"A", "B"} {
+					_, bad := service.ApplyIfNewer(t.Context(), &onceward.ApplyIfNewerRequest{
+						EntityID: onceward.EntityID{Namespace: "n", Entity: name},
+						Event:    onceward.Event{ID: event, Version: onceward.Version{Kind: onceward.Sequence}},
+					})
+					err = errors.Join(err, bad)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			open("broken")
+			for key, n := range l.keys(t, prefix) {
+				if kind := key[strings.Index(key, "}")+1:]; len(kind) == 21 {
+					n.Set(context.Background(), key, "garbage", redis.KeepTTL)
+				}
+			}
+			open("whole")
+			claims, err := service.ListClaims(t.Context(), &onceward.ListClaimsRequest{Namespace: "n", State: onceward.InProgress})
+			if err != nil || len(claims.Claims) != 1 || claims.Claims[0].Key != "whole" {
+				t.Errorf("claims are %+v, %v", claims, err)
+			}
+			entities, err := service.ListEntities(t.Context(), &onceward.ListEntitiesRequest{Namespace: "n"})
+			if err != nil || len(entities.Entities) != 1 || entities.Entities[0].EntityID.Entity != "whole" {
+				t.Errorf("entities are %+v, %v", entities, err)
+			}
+			if _, err := service.Overview(t.Context(), ""); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

@@ -91,11 +91,14 @@ type AdminServiceClient interface {
 	ReconcileEntity(ctx context.Context, in *ReconcileEntityRequest, opts ...grpc.CallOption) (*ReconcileEntityResponse, error)
 	// ListClaims lists the claims of a namespace that are in progress, expired or
 	// parked, page by page. A claim that stays in its state while the pages are
-	// read is listed once. Errors: those of every call.
+	// read is listed once. Records that cannot be read are left out. Errors: those
+	// of every call.
 	ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error)
 	// ListEntities lists the entities of a namespace that need reconciling, page
 	// by page. An entity that stays flagged while the pages are read is listed
-	// once, whatever happens to others. Errors: those of every call.
+	// once, whatever happens to others. Where the policy says readable_keys: false
+	// names are hashes, which no call takes for a name. Records that cannot be
+	// read are left out. Errors: those of every call.
 	ListEntities(ctx context.Context, in *ListEntitiesRequest, opts ...grpc.CallOption) (*ListEntitiesResponse, error)
 	// ListDecisions reads the decision log of a namespace, newest first, page by
 	// page. What is in it depends on the policy's audit: nothing, exceptions (the
@@ -255,11 +258,14 @@ type AdminServiceServer interface {
 	ReconcileEntity(context.Context, *ReconcileEntityRequest) (*ReconcileEntityResponse, error)
 	// ListClaims lists the claims of a namespace that are in progress, expired or
 	// parked, page by page. A claim that stays in its state while the pages are
-	// read is listed once. Errors: those of every call.
+	// read is listed once. Records that cannot be read are left out. Errors: those
+	// of every call.
 	ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error)
 	// ListEntities lists the entities of a namespace that need reconciling, page
 	// by page. An entity that stays flagged while the pages are read is listed
-	// once, whatever happens to others. Errors: those of every call.
+	// once, whatever happens to others. Where the policy says readable_keys: false
+	// names are hashes, which no call takes for a name. Records that cannot be
+	// read are left out. Errors: those of every call.
 	ListEntities(context.Context, *ListEntitiesRequest) (*ListEntitiesResponse, error)
 	// ListDecisions reads the decision log of a namespace, newest first, page by
 	// page. What is in it depends on the policy's audit: nothing, exceptions (the

@@ -508,8 +508,8 @@ type CheckAndClaimResponse struct {
 	// OUT_OF_ORDER: why, and what to do; see ApplyOutcome. STALE and DUPLICATE
 	// may be acknowledged, GAP, BUSY and FUTURE may not.
 	OrderOutcome ApplyOutcome `protobuf:"varint,15,opt,name=order_outcome,json=orderOutcome,proto3,enum=onceward.v1.ApplyOutcome" json:"order_outcome,omitempty"`
-	// The entity after this decision, in a namespace with routing: entity. A
-	// claim's own version is not applied before Complete.
+	// CLAIMED and OUT_OF_ORDER, in a namespace with routing: entity: the entity
+	// after this decision. A claim's own version is not applied before Complete.
 	Entity *EntityState `protobuf:"bytes,16,opt,name=entity,proto3" json:"entity,omitempty"`
 	// Set where the answer was given without the store. Nothing was checked or
 	// remembered. Complete the claim with the token of this answer, also if it is
@@ -910,7 +910,9 @@ type CompleteResponse struct {
 	// ExtendLease, is advisable.
 	Late bool `protobuf:"varint,2,opt,name=late,proto3" json:"late,omitempty"`
 	// OK: the record was gone and has been written again. The token could not be
-	// checked: another attempt may have come and gone.
+	// checked: another attempt may have come and gone, or the key or token is not
+	// the one claimed. The version of an ordered claim went with the record, so
+	// the watermark has not moved.
 	Recreated bool `protobuf:"varint,3,opt,name=recreated,proto3" json:"recreated,omitempty"`
 	// OK and ALREADY_SETTLED: until when the claim is remembered.
 	RetainedUntil *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=retained_until,json=retainedUntil,proto3" json:"retained_until,omitempty"`

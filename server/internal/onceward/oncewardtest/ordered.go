@@ -422,6 +422,19 @@ var operators = []test{
 			w.Errorf("%+v, %v", page, err)
 		}
 	}},
+	{"cannot take the hash of a hidden entity for its name", func(w *world) {
+		w.apply(hidden, seq(1), event("A"))
+		w.apply(hidden, seq(1), event("B"))
+		page, err := w.service.ListEntities(w.Context(), &onceward.ListEntitiesRequest{Namespace: hidden})
+		if err != nil || len(page.Entities) != 1 {
+			w.Fatalf("%+v, %v", page, err)
+		}
+		q := &onceward.ReconcileEntityRequest{
+			EntityID: page.Entities[0].EntityID, Event: onceward.Event{Version: seq(2)}, Act: onceward.Act{Actor: "ana", Reason: "asked"},
+		}
+		_, _, err = w.service.ReconcileEntity(w.Context(), q)
+		w.refused(err, onceward.ReasonFieldInvalid, "entity")
+	}},
 	{"are refused page tokens that nobody gave", func(w *world) {
 		_, err := w.service.ListClaims(w.Context(), &onceward.ListClaimsRequest{Namespace: plain, State: onceward.Parked, Page: onceward.Page{Token: "?"}})
 		w.refused(err, onceward.ReasonFieldInvalid, "page_token")
