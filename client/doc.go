@@ -21,7 +21,7 @@
 //	*InProgressError      do not acknowledge: the holder may still die
 //	*OutOfOrderError      depends on its Outcome: see there
 //	ErrParked             acknowledge only if operators look at parked claims
-//	*NeedsReconcileError  the same: somebody has to ask the source of truth
+//	*NeedsReconcileError  do not acknowledge: look the effect up, then resolve
 //	ErrConflict           one key, two payloads: a bug or a forgery, alert
 //	ErrLeaseLost          do not acknowledge: another attempt has the event
 //	*UnrecordedError      do not acknowledge; the effect has happened
