@@ -1,6 +1,9 @@
 package onceward
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // ApplyIfNewerRequest asks whether an event is newer than what was applied.
 type ApplyIfNewerRequest struct {
@@ -49,7 +52,14 @@ func (q *ApplyIfNewerRequest) checkVersion() error {
 
 func (ev *Event) check(c *checks) {
 	c.maxBytes("event_id", len(ev.ID), MaxKeyBytes)
-	c.maxBytes("state", len(ev.State), MaxStateBytes)
+	c.state("state", ev.State)
+}
+
+func (c *checks) state(field, state string) {
+	c.maxBytes(field, len(state), MaxStateBytes)
+	if strings.ContainsRune(state, 0) {
+		c.fail(field, "has a NUL character")
+	}
 }
 
 // Readable is s, or where the namespace keeps nothing readable a hash that still
@@ -68,6 +78,7 @@ const hashMark = "sha256:"
 func DecideApplyIfNewer(e Entity, q *ApplyIfNewerRequest, now time.Time) (ApplyVerdict, Entity, error) {
 	before := e
 	if e.reenters(q) {
+		e.keep(now, q.Retention.Value)
 		return ApplyVerdict{Outcome: Applied, Reentrant: true, FirstSeen: e.FirstSeen, Current: e}, e, nil
 	}
 	j, err := e.judge(q.Event, &q.Policy.Ordering, "", now)
@@ -81,9 +92,9 @@ func DecideApplyIfNewer(e Entity, q *ApplyIfNewerRequest, now time.Time) (ApplyV
 		}
 		e.advance(q.Event, q.RequestID, &q.Policy.Ordering, now)
 		v.FirstSeen = e.FirstSeen
-	}
-	if v.Outcome != Future && v.Outcome != Busy {
 		e.keep(now, q.Retention.Value)
+	} else if v.Outcome != Future && v.Outcome != Busy {
+		e.keepLonger(&before, now, q.Retention.Value)
 	}
 	v.Current = e
 	return v, e, nil

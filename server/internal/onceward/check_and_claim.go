@@ -78,7 +78,7 @@ func (q *CheckAndClaimRequest) resolve(p *Policy) error {
 	if q.Final && p.Routing == RouteByEntity {
 		c.fail("final", "is not for namespaces with routing: entity: work on an entity needs a lease")
 	}
-	c.maxBytes("order.state", len(q.Event.State), MaxStateBytes)
+	c.state("order.state", q.Event.State)
 	if err := c.err(); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *Slot) inOrder(q *CheckAndClaimRequest, now time.Time, next func(*CheckA
 		return next(q, now)
 	}
 	if j.outcome != Future && j.outcome != Busy {
-		s.Entity.keep(now, q.Policy.Ordering.Retention)
+		s.Entity.keepLonger(&before.Entity, now, q.Policy.Ordering.Retention)
 	}
 	e := s.Entity
 	return ClaimVerdict{Outcome: OutOfOrder, Order: j.outcome, RetryAfter: j.retryAfter, Entity: &e}, *s, nil

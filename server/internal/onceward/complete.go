@@ -58,6 +58,9 @@ func DecideComplete(s Slot, q *CompleteRequest, now time.Time) (Settlement, Slot
 		}
 		return s.withEntity(v, q.ClaimID), s, nil
 	}
+	if r.State == Absent && q.Token > now.Add(time.Hour).UnixMicro() {
+		return s.withEntity(Settlement{Outcome: Lost}, q.ClaimID), s, nil // no such token was ever given out
+	}
 	v := Settlement{Outcome: OK, Recreated: r.State == Absent}
 	v.Late = !v.Recreated && !(r.State == InProgress && r.held(now))
 	retention := q.Policy.Retention

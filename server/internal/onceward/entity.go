@@ -49,7 +49,8 @@ func (f FlagReason) String() string {
 // Entity is what a store keeps of one entity. The zero Entity is an unknown one.
 type Entity struct {
 	Applied   bool    // something has been applied
-	Version   Version // the watermark; without Applied the epoch and kind of what is held back
+	Version   Version // the watermark, or with Held the epoch and kind of what is held back
+	Held      bool    // no version has been applied; events are held back
 	EventID   string
 	State     string
 	AppliedAt time.Time
@@ -85,7 +86,15 @@ func (e Entity) Known() bool { return e.Applied || e.Open != 0 }
 func (e Entity) MissingCount() uint64 { return count(e.Missing) }
 
 // watermark tells whether there is a version to compare with.
-func (e *Entity) watermark() bool { return e.Applied && !e.Version.IsZero() }
+func (e *Entity) watermark() bool { return !e.Version.IsZero() && !e.Held }
+
+// Watermark is the newest version applied; none where there is none.
+func (e *Entity) Watermark() Version {
+	if e.Held {
+		return Version{}
+	}
+	return e.Version
+}
 
 // blocked is how long another claim still holds the entity.
 func (e *Entity) blocked(holder string, now time.Time) time.Duration {
@@ -143,5 +152,15 @@ func (e *Entity) keep(now time.Time, retention time.Duration) {
 	e.ExpiresAt = time.Time{}
 	if retention > 0 {
 		e.ExpiresAt = now.Add(retention)
+	}
+}
+
+// keepLonger is keep for a call that applied nothing: it never takes away from
+// the life that the entity had before it.
+func (e *Entity) keepLonger(before *Entity, now time.Time, retention time.Duration) {
+	e.keep(now, retention)
+	longer := before.ExpiresAt.IsZero() || !e.ExpiresAt.IsZero() && before.ExpiresAt.After(e.ExpiresAt)
+	if before.Known() && longer {
+		e.ExpiresAt = before.ExpiresAt
 	}
 }

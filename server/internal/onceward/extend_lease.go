@@ -33,7 +33,7 @@ func DecideExtendLease(s Slot, q *ExtendLeaseRequest, now time.Time) (Settlement
 	if r.State != InProgress || r.Token != q.Token {
 		return r.lost(q.Token, now), s
 	}
-	if q.Entity != "" && !r.held(now) && s.Entity.passed(r.Event, q.holder(), now) {
+	if q.Entity != "" && !r.held(now) && s.Entity.passed(r, q.holder(), now) {
 		return Settlement{Outcome: Lost, State: Expired}, s
 	}
 	r.EffectStarted = r.EffectStarted || q.EffectStarted
@@ -45,9 +45,12 @@ func DecideExtendLease(s Slot, q *ExtendLeaseRequest, now time.Time) (Settlement
 }
 
 // passed tells whether the entity went on without a claim whose lease ran out.
-func (e *Entity) passed(ev Event, holder string, now time.Time) bool {
-	if e.blocked(holder, now) > 0 {
+func (e *Entity) passed(r *Record, holder string, now time.Time) bool {
+	switch {
+	case e.blocked(holder, now) > 0:
 		return true
+	case r.Event.Version.IsZero():
+		return e.wentOn(r.Token)
 	}
-	return !ev.Version.IsZero() && !e.moves(ev)
+	return !e.moves(r.Event, r.Token)
 }

@@ -48,10 +48,7 @@ func (e *Entity) judge(ev Event, o *Ordering, holder string, now time.Time) (jud
 		return judgement{outcome: TransitionDenied}, nil
 	}
 	if hole, ok := e.holeBefore(ev.Version, o); ok && o.Gap == GapHold {
-		if !e.Applied {
-			e.Version = Version{Epoch: ev.Version.Epoch, Kind: Sequence}
-		}
-		e.setMissing(addRange(e.Missing, hole), now)
+		e.holdBack(ev.Version.Epoch, hole, now)
 		return judgement{outcome: GapBefore}, nil
 	}
 	return judgement{outcome: Applied}, nil
@@ -90,6 +87,20 @@ func (e *Entity) fill(v Version, now time.Time) bool {
 	return found
 }
 
+// holdBack remembers what an event that is held back waits for. Without a
+// watermark it is known by its epoch alone; of several epochs the lowest comes
+// first, and its holes are the ones that are kept.
+func (e *Entity) holdBack(epoch uint64, hole Range, now time.Time) {
+	switch {
+	case e.watermark(), e.Held && epoch == e.Version.Epoch:
+	case e.Held && epoch > e.Version.Epoch:
+		return
+	default:
+		e.Version, e.Held, e.Missing = Version{Epoch: epoch, Kind: Sequence}, true, nil
+	}
+	e.setMissing(addRange(e.Missing, hole), now)
+}
+
 // holeBefore is what is missing between the watermark and v. A new epoch starts
 // without a hole, and so does an entity that nothing is known of, unless the
 // policy names its first sequence.
@@ -99,14 +110,14 @@ func (e *Entity) holeBefore(v Version, o *Ordering) (Range, bool) {
 	}
 	var next uint64 // the sequence that leaves no hole
 	switch {
-	case !e.Version.IsZero() && e.Version.Epoch != v.Epoch:
+	case e.watermark() && e.Version.Epoch != v.Epoch:
 		return Range{}, false
 	case e.watermark():
 		next = e.Version.Sequence + 1 // v is newer, so this does not overflow where it is used
 		if v.Sequence == e.Version.Sequence {
 			return Range{}, false
 		}
-	case len(e.Missing) > 0:
+	case e.Held && e.Version.Epoch == v.Epoch && len(e.Missing) > 0:
 		next = e.Missing[0].First
 	case o.First != nil:
 		next = *o.First
@@ -119,16 +130,17 @@ func (e *Entity) holeBefore(v Version, o *Ordering) (Range, bool) {
 // advance applies an event that judge allowed: the only way, besides
 // reconciling, that a watermark moves.
 func (e *Entity) advance(ev Event, requestID string, o *Ordering, now time.Time) {
-	if hole, ok := e.holeBefore(ev.Version, o); ok {
-		e.setMissing(addRange(e.Missing, hole), now)
-	}
+	hole, holed := e.holeBefore(ev.Version, o)
 	if v := ev.Version; !v.IsZero() {
 		if !e.Version.IsZero() && e.Version.Epoch != v.Epoch {
 			e.Truncated = false // the holes of another epoch say nothing in this one
 			e.setMissing(nil, now)
 		}
+		if holed {
+			e.setMissing(addRange(e.Missing, hole), now)
+		}
 		e.FirstSeen = !e.watermark()
-		e.Version = v
+		e.Version, e.Held = v, false
 		e.fill(v, now)
 	} else {
 		e.FirstSeen = !e.Applied

@@ -132,6 +132,11 @@ func (o Ordering) check(c *checks, horizon time.Duration) {
 			c.fail("ordering.retention", "is shorter than retry_horizon (%s): a late event would look like the first", horizon)
 		}
 	}
+	for from, next := range o.Transitions {
+		for _, state := range append([]string{from}, next...) {
+			c.state("ordering.transitions", state)
+		}
+	}
 	if o.MaxFutureSkew < 0 {
 		c.fail("ordering.max_future_skew", "is negative")
 	}

@@ -37,19 +37,22 @@ func DecideReconcileEntity(e Entity, q *ReconcileEntityRequest, now time.Time) (
 		if v.Kind != e.Version.Kind && !q.AllowBackwards {
 			return 0, e, KindMismatch()
 		}
-		backwards = v.Kind != e.Version.Kind || e.Applied && v.Compare(e.Version) < 0
+		backwards = v.Kind != e.Version.Kind || e.watermark() && v.Compare(e.Version) < 0
 	}
 	if backwards && !q.AllowBackwards {
 		return Stale, e, nil
 	}
 	e.forgive(v, backwards)
+	if !v.IsZero() || !e.watermark() {
+		e.EventID = q.Event.ID // the watermark's event, as long as there is one
+	}
 	if !v.IsZero() {
-		e.Version = v
+		e.Version, e.Held = v, false
 	}
 	if q.Event.State != "" {
 		e.State = q.Event.State
 	}
-	e.Applied, e.AppliedAt, e.EventID, e.RequestID, e.FirstSeen = true, now, q.Event.ID, "", false
+	e.Applied, e.AppliedAt, e.RequestID, e.FirstSeen = true, now, "", false
 	e.keep(now, q.Policy.Ordering.Retention)
 	return Applied, e, nil
 }

@@ -57,16 +57,15 @@ func DecideResolveClaim(s Slot, q *ResolveClaimRequest, now time.Time) (Claim, S
 		return Claim{}, s, ClaimSettled()
 	}
 	retention := r.retention()
+	s.settle(q.ClaimID, q.Resolution == Done, q.Policy, now)
 	r.Token = nextToken(r.Token, now)
 	if q.Resolution == NotDone {
-		s.settle(q.ClaimID, false, q.Policy, now)
 		r.State, r.Base, r.EffectStarted, r.Unsettled = Released, r.Attempt, false, false
 		r.RequestID, r.Reason = "", q.Reason
 		r.Died, r.PreviousOwner, r.PriorStarted = 0, "", false // the operator has looked
 		r.hold(now, 0, retention)
 		return r.View(q.ClaimID, now), s, nil
 	}
-	s.settle(q.ClaimID, true, q.Policy, now)
 	r.complete(Completed, now, retention)
 	if len(q.Result) > 0 {
 		r.Result = &Result{Body: q.Result, Until: now.Add(min(q.Policy.ResultRetention, retention))}

@@ -158,12 +158,15 @@ func (s *Service) complete(ctx context.Context, q *CompleteRequest) (Settlement,
 	if err := s.prepare(q, q.Namespace); err != nil {
 		return Settlement{}, err
 	}
-	defer s.waiting.wake(q.ClaimID)
 	if q.Policy.Shadow {
 		q.Namespace = shadowed(q.Namespace)
 		return shadowSettle(s.store.Complete(ctx, q))
 	}
-	return s.store.Complete(ctx, q)
+	v, err := s.store.Complete(ctx, q)
+	if err != nil || v.Outcome == OK {
+		s.waiting.wake(q.ClaimID) // an error may hide that it was done
+	}
+	return v, err
 }
 
 // Release gives a claim back without its effect.
@@ -178,12 +181,15 @@ func (s *Service) release(ctx context.Context, q *ReleaseRequest) (Settlement, e
 	if err := s.prepare(q, q.Namespace); err != nil {
 		return Settlement{}, err
 	}
-	defer s.waiting.wake(q.ClaimID)
 	if q.Policy.Shadow {
 		q.Namespace = shadowed(q.Namespace)
 		return shadowSettle(s.store.Release(ctx, q))
 	}
-	return s.store.Release(ctx, q)
+	v, err := s.store.Release(ctx, q)
+	if err != nil || v.Outcome == OK {
+		s.waiting.wake(q.ClaimID) // an error may hide that it was done
+	}
+	return v, err
 }
 
 // ExtendLease keeps a claim held.

@@ -48,22 +48,27 @@ func (s *Slot) settle(id ClaimID, applied bool, p *Policy, now time.Time) {
 	}
 	e, ev := &s.Entity, s.Claim.Event
 	e.free(id.holder())
-	if applied && e.moves(ev) {
+	if applied && e.moves(ev, s.Claim.Token) {
 		e.advance(ev, "", &p.Ordering, now)
 		e.keep(now, p.Ordering.Retention)
 	}
 }
 
 // moves tells whether a finished event moves the entity: it brings a version
-// above the watermark, or has no version and brings a state.
-func (e *Entity) moves(ev Event) bool {
+// above the watermark; or it has none, brings a state, and nothing else has moved
+// the entity since the claim was given.
+func (e *Entity) moves(ev Event, token int64) bool {
 	switch {
 	case ev.Version.IsZero():
-		return ev.State != ""
+		return ev.State != "" && !e.wentOn(token)
 	case e.Version.IsZero():
 		return true
 	case e.Version.Kind != ev.Version.Kind:
 		return false // reconciled to another kind meanwhile
 	}
-	return !e.Applied || ev.Version.Compare(e.Version) > 0
+	return !e.watermark() || ev.Version.Compare(e.Version) > 0
 }
+
+// wentOn tells whether the entity has moved since a claim was given: a token is
+// the microsecond in which it was.
+func (e *Entity) wentOn(token int64) bool { return e.AppliedAt.UnixMilli()*1000 > token }

@@ -37,7 +37,10 @@ local function reenters()
   return e.version ~= '' and kind_of(e.version) == kind_of(event.version) and compare_versions(e.version, event.version) == 0
 end
 
-if reenters() then return reply(APPLIED, '', true, false, 0) end
+if reenters() then
+  save_entity(record_key, flagged, member, e, now, retention)
+  return reply(APPLIED, '', true, false, 0)
+end
 local outcome, fills, busy = judge(e, event, rules, hold_key, '', now)
 if type(outcome) == 'table' then return outcome end
 if outcome == FUTURE or outcome == BUSY then return reply(outcome, '', false, false, busy) end
@@ -45,6 +48,8 @@ local previous = ''
 if outcome == APPLIED then
   if has_watermark(e) then previous = e.version end
   advance(e, event, request, rules, now)
+else
+  retention = keep_longer(record_key, retention)
 end
 save_entity(record_key, flagged, member, e, now, retention)
 return reply(outcome, previous, false, fills, 0)

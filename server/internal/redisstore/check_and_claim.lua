@@ -83,16 +83,22 @@ local function out_of_order()
   if type(outcome) == 'table' then return outcome end
   if outcome == APPLIED then return nil end
   if outcome ~= FUTURE and outcome ~= BUSY then
-    save_entity(entity_key, flagged, ARGV[24], e, now, tonumber(ARGV[19]))
+    save_entity(entity_key, flagged, ARGV[24], e, now, keep_longer(entity_key, tonumber(ARGV[19])))
   end
   return reply(OUT_OF_ORDER, false, outcome, busy)
+end
+
+-- write_claim writes the claim, and the hold on its entity after it: each write
+-- reads the clock, and the hold must not end before the lease.
+local function write_claim()
+  save(record_key, r, lease, retention)
+  if ordered then redis.call('SET', hold_key, member, 'PX', lease) end
 end
 
 local function reenter()
   if r.print == '' then r.print = print end
   track(progress, member, now, lease + retention)
-  if ordered then redis.call('SET', hold_key, member, 'PX', lease) end
-  save(record_key, r, lease, retention)
+  write_claim()
   return reply(CLAIMED, true)
 end
 
@@ -152,6 +158,5 @@ end
 r.namespace, r.consumer, r.entity, r.key = ARGV[10], ARGV[11], ARGV[12], ARGV[13]
 r.version, r.event_state, r.event = event.version, event.state, event.id
 track(progress, member, now, lease + retention)
-if ordered then redis.call('SET', hold_key, member, 'PX', lease) end
-save(record_key, r, lease, retention)
+write_claim()
 return reply(CLAIMED)

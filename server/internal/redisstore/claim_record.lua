@@ -26,6 +26,7 @@ local SCHEMA = 1
 local IN_PROGRESS, RELEASED, COMPLETED, FAILED, PARKED, EXPIRED, FORGOTTEN = 1, 2, 3, 4, 5, 6, 7
 local ABSENT = 0
 local FINAL, STARTED, UNSETTLED, PRIOR_STARTED, HAS_RESULT = 1, 2, 4, 8, 16
+local FUTURE_TOKEN = 3600 * 1000000 -- us ahead of the clock; none was ever given out
 local MOST_ATTEMPTS = 16777215 -- counting stops there
 local HEAD = '>BBBI7I3I6I6Bc0Bc0Bc0'
 local DIED = '>I3'

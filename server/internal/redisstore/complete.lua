@@ -46,6 +46,7 @@ if r then
 end
 
 local late, recreated = 0, 0
+if not r and token > now + FUTURE_TOKEN then return reply(LOST, ABSENT, 0, 0, 0) end
 if not r then
   recreated = 1
   r = { token = token, attempt = 1, died = 0, first = math.floor(now / 1000), print = '', owner = '', retention = tonumber(ARGV[5]),
@@ -64,7 +65,7 @@ if r.state == PARKED then redis.call('ZREM', parked, member) end
 if ordered then
   free(KEYS[7], held_by, member)
   local event = { version = r.version, id = r.event, state = r.event_state }
-  if moves(e, event) then
+  if moves(e, event, token) then
     advance(e, event, '', rules_of(16), now)
     save_entity(KEYS[6], KEYS[8], ARGV[21], e, now, tonumber(ARGV[20]))
   end

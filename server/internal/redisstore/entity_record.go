@@ -18,6 +18,7 @@ const (
 	bitTransition
 	bitTruncated
 	bitPlain // the version is kept without its epoch and rank, both 0
+	bitHeld
 
 	openShift = 2 // from the bits of the open reasons to a FlagReason
 )
@@ -42,7 +43,8 @@ func decodeEntity(record string) (e entityRecord, err error) {
 	version := r.text(1)
 	r.text(1) // the request's hash means nothing here
 	e.EventID, e.State = r.text(2), r.text(1)
-	e.Applied, e.FirstSeen, e.Truncated = flags&bitApplied != 0, flags&bitFirstSeen != 0, flags&bitTruncated != 0
+	e.Applied, e.FirstSeen = flags&bitApplied != 0, flags&bitFirstSeen != 0
+	e.Truncated, e.Held = flags&bitTruncated != 0, flags&bitHeld != 0
 	e.Open = onceward.FlagReason(flags >> openShift & 7)
 	if e.Open != 0 {
 		e.Reason = onceward.FlagReason(r.uint(1) >> openShift)

@@ -24,7 +24,7 @@
 -- that lies in the future, and the times that people read.
 
 local ENTITY_SCHEMA = 1
-local APPLIED_ONCE, FIRST_SEEN, GAP, TIE_OPEN, TRANSITION, TRUNCATED, PLAIN = 1, 2, 4, 8, 16, 32, 64
+local APPLIED_ONCE, FIRST_SEEN, GAP, TIE_OPEN, TRANSITION, TRUNCATED, PLAIN, HELD = 1, 2, 4, 8, 16, 32, 64, 128
 local EPOCH_0, RANK_0 = '\0\0\0\0\0\0\0\0', '\128\0\0\0'
 local FLAGGED = GAP + TIE_OPEN + TRANSITION
 local ENTITY_HEAD = '>BBI6Bc0Bc0Hc0Bc0'
@@ -47,6 +47,14 @@ end
 local function kind_of(v) return byte(v, 9) end
 local function epoch_of(v) return sub(v, 1, 8) end
 local function sequence_of(v) return sub(v, 10, 17) end
+
+-- whole_version tells whether a stored version has the form of its kind.
+local function whole_version(v)
+  local kind = kind_of(v)
+  if kind == SEQUENCE then return #v == 21 end
+  if kind == TIMESTAMP then return #v == 25 end
+  return kind == DECIMAL and #v >= 15 and #v == 15 + byte(v, 10)
+end
 
 -- compare_versions orders two versions of one kind.
 local function compare_versions(a, b)
@@ -100,7 +108,7 @@ local function load_entity(key, namespace, consumer, entity)
   if bit.band(e.flags, PLAIN) ~= 0 then
     e.flags, e.version = e.flags - PLAIN, EPOCH_0 .. e.version .. RANK_0
   end
-  if e.version ~= '' and #e.version < 13 then return unreadable('entity: version') end
+  if e.version ~= '' and not whole_version(e.version) then return unreadable('entity: version') end
   return e
 end
 
@@ -120,6 +128,14 @@ local function encode_entity(e)
   ranges = table.concat(ranges)
   return v .. struct.pack(ENTITY_TAIL, e.reason, e.flagged, #e.namespace, e.namespace, #e.consumer, e.consumer,
     #e.entity, e.entity, #ranges, ranges)
+end
+
+-- keep_longer is the retention that a call which applied nothing gives a record:
+-- never less than what it has.
+local function keep_longer(key, retention)
+  local left = redis.call('PTTL', key)
+  if left == -1 or retention == 0 then return 0 end
+  return math.max(left, retention)
 end
 
 -- save_entity writes a record that lives for retention ms, 0 for ever, and keeps
@@ -193,7 +209,7 @@ local function remove_one(list, n)
 end
 
 local function has_watermark(e)
-  return bit.band(e.flags, APPLIED_ONCE) ~= 0 and e.version ~= ''
+  return e.version ~= '' and bit.band(e.flags, HELD) == 0
 end
 
 -- fill closes the hole that a late version leaves, if it is one.
@@ -209,11 +225,12 @@ end
 local function hole_before(e, v, rules)
   if v == '' or kind_of(v) ~= SEQUENCE or rules.gap == 'ignore' then return nil end
   local seq, next = sequence_of(v), nil
-  if e.version ~= '' and epoch_of(e.version) ~= epoch_of(v) then return nil end
+  local same_epoch = e.version ~= '' and epoch_of(e.version) == epoch_of(v)
   if has_watermark(e) then
+    if not same_epoch then return nil end
     if seq == sequence_of(e.version) then return nil end
     next = successor(sequence_of(e.version))
-  elseif #e.missing > 0 then
+  elseif same_epoch and #e.missing > 0 then
     next = e.missing[1][1]
   elseif rules.first ~= '' then
     next = rules.first
@@ -222,6 +239,21 @@ local function hole_before(e, v, rules)
   end
   if compare_bytes(seq, next, 8) <= 0 then return nil end
   return next, predecessor(seq)
+end
+
+-- hold_back remembers what an event that is held back waits for. Without a
+-- watermark it is known by its epoch alone; of several epochs the lowest comes
+-- first, and its holes are the ones that are kept.
+local function hold_back(e, epoch, first, last, now)
+  if not has_watermark(e) then
+    local order = e.version == '' and -1 or compare_bytes(epoch, epoch_of(e.version), 8)
+    if order > 0 then return end
+    if order < 0 then
+      e.version, e.missing = epoch .. string.char(SEQUENCE) .. string.rep('\0', 8) .. RANK_0, {}
+      e.flags = bit.bor(e.flags, HELD)
+    end
+  end
+  set_missing(e, add_range(e.missing, first, last), now)
 end
 
 local function kind_mismatch()
@@ -268,8 +300,7 @@ local function judge(e, event, rules, hold_key, holder, now)
   end
   local first, last = hole_before(e, v, rules)
   if first and rules.gap == 'hold' then
-    if bit.band(e.flags, APPLIED_ONCE) == 0 then e.version = epoch_of(v) .. string.char(SEQUENCE) .. string.rep('\0', 8) .. RANK_0 end
-    set_missing(e, add_range(e.missing, first, last), now)
+    hold_back(e, epoch_of(v), first, last, now)
     return GAP_BEFORE, false, 0
   end
   return APPLIED, false, 0
@@ -279,15 +310,15 @@ end
 local function advance(e, event, request, rules, now)
   local v = event.version
   local first, last = hole_before(e, v, rules)
-  if first then set_missing(e, add_range(e.missing, first, last), now) end
   local first_seen
   if v ~= '' then
     if e.version ~= '' and epoch_of(e.version) ~= epoch_of(v) then
       e.flags = bit.band(e.flags, bit.bnot(TRUNCATED))
       set_missing(e, {}, now)
     end
+    if first then set_missing(e, add_range(e.missing, first, last), now) end
     first_seen = not has_watermark(e)
-    e.version = v
+    e.version, e.flags = v, bit.band(e.flags, bit.bnot(HELD))
     fill(e, v, now)
   else
     first_seen = bit.band(e.flags, APPLIED_ONCE) == 0
@@ -298,13 +329,20 @@ local function advance(e, event, request, rules, now)
   e.applied, e.request = math.floor(now / 1000), request
 end
 
+-- went_on tells whether the entity has moved since a claim was given: a token is
+-- the microsecond in which it was.
+local function went_on(e, token)
+  return e.applied * 1000 > token
+end
+
 -- moves tells whether a finished event moves the entity: it brings a version
--- above the watermark, or has no version and brings a state.
-local function moves(e, event)
-  if event.version == '' then return event.state ~= '' end
+-- above the watermark; or it has none, brings a state, and nothing else has moved
+-- the entity since the claim was given.
+local function moves(e, event, token)
+  if event.version == '' then return event.state ~= '' and not went_on(e, token) end
   if e.version == '' then return true end
   if kind_of(e.version) ~= kind_of(event.version) then return false end
-  return bit.band(e.flags, APPLIED_ONCE) == 0 or compare_versions(event.version, e.version) > 0
+  return not has_watermark(e) or compare_versions(event.version, e.version) > 0
 end
 
 -- rules_of reads how a namespace orders from ARGV, from the given place on: gap

@@ -29,11 +29,13 @@ if ordered and r.hold <= 0 then
   if held_by and held_by ~= member then return reply(LOST, 0) end
   local e = load_entity(KEYS[4], ARGV[5], ARGV[6], ARGV[7])
   if e.err then return e end
-  if r.version ~= '' and not moves(e, { version = r.version, state = r.event_state }) then return reply(LOST, 0) end
+  local passed
+  if r.version == '' then passed = went_on(e, token) else passed = not moves(e, { version = r.version }, token) end
+  if passed then return reply(LOST, 0) end
 end
 
 if ARGV[4] == '1' then r.flags = bit.bor(r.flags, STARTED) end
 track(progress, member, now, lease + r.retention)
-if ordered then redis.call('SET', KEYS[5], member, 'PX', lease) end
 save(record_key, r, lease, r.retention)
+if ordered then redis.call('SET', KEYS[5], member, 'PX', lease) end
 return reply(OK, lease)

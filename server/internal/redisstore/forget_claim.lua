@@ -31,6 +31,6 @@ redis.call('ZREM', KEYS[4], ARGV[1])
 if KEYS[6] then free(KEYS[6], held_by, ARGV[1]) end
 redis.call('DEL', KEYS[2])
 local tombstone = { state = FORGOTTEN, flags = 0, token = r.token, attempt = 0, died = 0, first = 0, completed = 0, owner = '', print = '', request = '' }
-save(KEYS[1], tombstone, 0, r.ttl)
+save(KEYS[1], tombstone, 0, math.max(1, r.ttl)) -- in its last millisecond a record has 0 left
 log('OK')
 return was

@@ -32,6 +32,8 @@ if version ~= '' and e.version ~= '' then
 end
 if backwards and not allowed then return reply(STALE, 'STALE') end
 
+if version ~= '' or not has_watermark(e) then e.event = event end
+local held = bit.band(e.flags, HELD)
 if version ~= '' then
   local left = {}
   if not backwards and kind_of(version) == SEQUENCE and e.version ~= '' and epoch_of(version) == epoch_of(e.version) then
@@ -42,12 +44,12 @@ if version ~= '' then
       end
     end
   end
-  e.missing, e.version = left, version
+  e.missing, e.version, held = left, version, 0
 end
 local since = e.flagged
-e.flags, e.reason, e.flagged = APPLIED_ONCE, 0, 0
-if #e.missing > 0 then e.flags, e.reason, e.flagged = APPLIED_ONCE + GAP, GAP, since end
+e.flags, e.reason, e.flagged = APPLIED_ONCE + held, 0, 0
+if #e.missing > 0 then e.flags, e.reason, e.flagged = e.flags + GAP, GAP, since end
 if state ~= '' then e.state = state end
-e.applied, e.event, e.request = math.floor(now / 1000), event, ''
+e.applied, e.request = math.floor(now / 1000), ''
 save_entity(record_key, flagged, ARGV[1], e, now, retention)
 return reply(APPLIED, 'APPLIED')

@@ -51,6 +51,7 @@ redis.call('ZCARD', parked)
 redis.call('ZREM', progress, member)
 redis.call('ZREM', parked, member)
 if e then free(KEYS[7], held_by, member) end
+local given = r.token
 r.token, r.request = next_token(r.token, now), ''
 if not done then
   r.state, r.base, r.reason = RELEASED, r.attempt, ARGV[10]
@@ -60,7 +61,7 @@ if not done then
   return claim_reply(r, now, 0, '', '')
 end
 local event = { version = r.version, id = r.event, state = r.event_state }
-if e and moves(e, event) then
+if e and moves(e, event, given) then
   advance(e, event, '', rules_of(11), now)
   save_entity(KEYS[6], KEYS[8], ARGV[16], e, now, tonumber(ARGV[15]))
 end

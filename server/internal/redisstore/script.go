@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -111,16 +112,39 @@ func (s *Store) write(ctx context.Context, p *onceward.Policy, sc *script, keys 
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	node, err := s.primary(bounded, keys[0])
-	if err != nil {
-		return reply{}, failure(ctx, sc.name, err)
+	res, confirmed, err := s.runOnPrimary(bounded, sc, p.MinReplicas, keys, args...)
+	if c, ok := s.client.(*redis.ClusterClient); ok && elsewhere(err) && bounded.Err() == nil {
+		c.ReloadState(bounded) // this path does not follow by itself
+		res, confirmed, err = s.runOnPrimary(bounded, sc, p.MinReplicas, keys, args...)
 	}
-	res, confirmed, err := sc.runAndWait(bounded, node, p.MinReplicas, keys, args...)
 	rep, err := sc.read(ctx, res, err)
 	if err == nil && confirmed < int64(p.MinReplicas) {
 		return reply{}, notReplicated(confirmed, p.MinReplicas)
 	}
 	return rep, err
+}
+
+// elsewhere tells whether an error may mean that another node is the key's
+// primary now.
+func elsewhere(err error) bool {
+	var said redis.Error
+	if err == nil || !errors.As(err, &said) {
+		return err != nil // the node itself is gone
+	}
+	for _, prefix := range []string{"MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "READONLY"} {
+		if redis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Store) runOnPrimary(ctx context.Context, sc *script, replicas int, keys []string, args ...any) (res any, confirmed int64, err error) {
+	node, err := s.primary(ctx, keys[0])
+	if err != nil {
+		return nil, 0, err
+	}
+	return sc.runAndWait(ctx, node, replicas, keys, args...)
 }
 
 // runAndWait sends the script and WAIT in one pipeline, because WAIT speaks of

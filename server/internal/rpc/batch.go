@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
 
 	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
 	"github.com/onceward/onceward/server/internal/onceward"
@@ -35,7 +36,29 @@ func (o *Onceward) Batch(ctx context.Context, in *oncewardv1.BatchRequest) (*onc
 		})
 	}
 	g.Wait()
+	leaveOut(results)
 	return &oncewardv1.BatchResponse{Results: results}, nil
+}
+
+// maxAnswer bounds the results in one answer: gRPC clients refuse messages of
+// more than 4 MiB unless told otherwise, and with them every verdict in it.
+const maxAnswer = 3 << 20
+
+// leaveOut replaces answers with stored results that no longer fit. They are
+// those of finished claims, so that asking again changes nothing.
+func leaveOut(results []*oncewardv1.OperationResult) {
+	size := 0
+	for i, r := range results {
+		stored := len(r.GetCheckAndClaim().GetResult())
+		if size += stored; stored > 0 && size > maxAnswer {
+			size -= stored
+			results[i] = &oncewardv1.OperationResult{Result: &oncewardv1.OperationResult_Error{Error: &oncewardv1.OperationError{
+				Code:    int32(codes.ResourceExhausted),
+				Reason:  "ANSWER_FULL",
+				Message: "the stored results of this batch are too large for one answer: send this operation again in another call",
+			}}}
+		}
+	}
 }
 
 // byPartition groups the indexes of operations by the partition they go to. What

@@ -105,6 +105,33 @@ func TestBatchDecidesOneKeyInRequestOrder(t *testing.T) {
 	}
 }
 
+func TestBatchLeavesOutResultsThatDoNotFit(t *testing.T) {
+	c, _ := serve(t)
+	var ops []*oncewardv1.Operation
+	for i := range 99 {
+		op := claimOp(fmt.Sprint("done", i))
+		v, err := c.CheckAndClaim(t.Context(), op.GetCheckAndClaim())
+		if err == nil {
+			_, err = c.Complete(t.Context(), &oncewardv1.CompleteRequest{Namespace: "n", Key: op.GetCheckAndClaim().GetKey(), FencingToken: v.GetFencingToken(), Result: make([]byte, 64<<10)})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ops = append(ops, op)
+	}
+	got, err := c.Batch(t.Context(), &oncewardv1.BatchRequest{Operations: append(ops, claimOp("new"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally := map[string]int{}
+	for _, r := range got.GetResults() {
+		tally[word(r)]++
+	}
+	if tally["CLAIM_OUTCOME_CLAIMED"] != 1 || tally["CLAIM_OUTCOME_DUPLICATE"] != 48 || tally["ResourceExhausted ANSWER_FULL"] != 51 {
+		t.Errorf("results are %v", tally)
+	}
+}
+
 func TestBatchHasABound(t *testing.T) {
 	c, _ := serve(t)
 	_, err := c.Batch(t.Context(), &oncewardv1.BatchRequest{Operations: make([]*oncewardv1.Operation, 1001)})

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
 )
@@ -46,13 +45,22 @@ func deadline(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.U
 	if _, has := ctx.Deadline(); has {
 		return next(ctx, req)
 	}
-	bound := ownDeadline
-	if w, ok := req.(interface{ GetWait() *durationpb.Duration }); ok {
-		bound += w.GetWait().AsDuration()
-	}
-	ctx, cancel := context.WithTimeout(ctx, bound)
+	ctx, cancel := context.WithTimeout(ctx, ownDeadline+longestWait(req))
 	defer cancel()
 	return next(ctx, req)
+}
+
+// longestWait is how long the caller is willing to wait.
+func longestWait(req any) (longest time.Duration) {
+	switch q := req.(type) {
+	case *oncewardv1.CheckAndClaimRequest:
+		return q.GetWait().AsDuration()
+	case *oncewardv1.BatchRequest:
+		for _, op := range q.GetOperations() {
+			longest = max(longest, op.GetCheckAndClaim().GetWait().AsDuration())
+		}
+	}
+	return longest
 }
 
 // recovered logs a panic with its stack and tells the caller nothing of it.

@@ -119,9 +119,7 @@ func entityState(e *onceward.Entity) *oncewardv1.EntityState {
 		ReconcileReason:  e.Reason.String(),
 		FlaggedAt:        timestamp(e.FlaggedAt),
 	}
-	if e.Applied {
-		out.Version = toVersion(e.Version)
-	}
+	out.Version = toVersion(e.Watermark())
 	for _, r := range e.Missing {
 		out.Missing = append(out.Missing, &oncewardv1.VersionRange{First: r.First, Last: r.Last})
 	}

@@ -436,7 +436,10 @@ func (x *BatchRequest) GetOperations() []*Operation {
 // BatchResponse is what became of the operations.
 type BatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One result per operation, in the order of the request.
+	// One result per operation, in the order of the request. Stored results of
+	// finished claims beyond 3 MiB in all are left out: in their place stands an
+	// error RESOURCE_EXHAUSTED with the reason ANSWER_FULL, and the operation is
+	// to be sent again in another call.
 	Results       []*OperationResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

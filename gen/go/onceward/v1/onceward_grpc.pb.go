@@ -92,6 +92,7 @@ const (
 //   - REPLICATION (UNAVAILABLE): written, but not confirmed by as many replicas
 //     as the namespace demands. The claim stays the request_id's: repeat with the
 //     same request_id, after the google.rpc.RetryInfo.
+//   - ANSWER_FULL (RESOURCE_EXHAUSTED): only inside a Batch, see BatchResponse.
 //   - STORE_FULL (RESOURCE_EXHAUSTED): the store has no memory left for a write.
 //   - DEADLINE (DEADLINE_EXCEEDED): the deadline passed. The outcome is unknown;
 //     repeat with the same request_id, or the same fencing token.
@@ -454,6 +455,7 @@ type OncewardService_StreamClient = grpc.BidiStreamingClient[StreamRequest, Stre
 //   - REPLICATION (UNAVAILABLE): written, but not confirmed by as many replicas
 //     as the namespace demands. The claim stays the request_id's: repeat with the
 //     same request_id, after the google.rpc.RetryInfo.
+//   - ANSWER_FULL (RESOURCE_EXHAUSTED): only inside a Batch, see BatchResponse.
 //   - STORE_FULL (RESOURCE_EXHAUSTED): the store has no memory left for a write.
 //   - DEADLINE (DEADLINE_EXCEEDED): the deadline passed. The outcome is unknown;
 //     repeat with the same request_id, or the same fencing token.

@@ -542,13 +542,15 @@ type ApplyIfNewerRequest struct {
 	// 128 bytes, otherwise FIELD_INVALID. Empty: the server makes one per call.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The state that the event brings the entity to, such as "paid". Judged by
-	// the policy's transitions, remembered as the entity's state. Up to 128 bytes,
-	// otherwise FIELD_INVALID. Empty: not judged, and the state stays as it is.
+	// the policy's transitions, remembered as the entity's state. Up to 128 bytes
+	// without NUL, otherwise FIELD_INVALID. Empty: not judged, and the state stays
+	// as it is.
 	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
 	// How long the entity is remembered after this call. 1 s up to the policy's
 	// max_retention (10 years unless lowered), otherwise FIELD_INVALID. Unset:
 	// the policy's ordering retention (built-in default 90 days; 0 in the policy:
-	// never forgotten). Every APPLIED, STALE and DUPLICATE starts it anew.
+	// never forgotten). Every APPLIED starts it anew; so do the other outcomes
+	// except BUSY and FUTURE, but they never shorten what is left.
 	Retention     *durationpb.Duration `protobuf:"bytes,8,opt,name=retention,proto3" json:"retention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

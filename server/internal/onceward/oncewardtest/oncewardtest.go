@@ -78,6 +78,9 @@ const (
 	audited  = "audited"  // audit: all
 	ageless  = "ageless"  // ordering.retention: 0
 	shadow   = "shadow"   // shadow: true
+
+	heldStates   = "held-states"   // gap: hold, first: 5, transitions
+	serialStates = "serial-states" // routing: entity, transitions
 )
 
 func policies() *onceward.Policies {
@@ -101,6 +104,13 @@ func policies() *onceward.Policies {
 		audited: func(p *onceward.Policy) { p.Audit = onceward.AuditAll },
 		ageless: func(p *onceward.Policy) { p.Ordering.Retention = 0 },
 		shadow:  func(p *onceward.Policy) { p.Shadow = true },
+		heldStates: func(p *onceward.Policy) {
+			p.Ordering.Gap, p.Ordering.First = onceward.GapHold, new(uint64(5))
+			p.Ordering.Transitions = map[string][]string{"pending": {"paid"}}
+		},
+		serialStates: func(p *onceward.Policy) {
+			p.Routing, p.Ordering.Transitions = onceward.RouteByEntity, map[string][]string{"pending": {"paid"}}
+		},
 	} {
 		policy := onceward.DefaultPolicy()
 		change(&policy)

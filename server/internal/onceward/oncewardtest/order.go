@@ -202,6 +202,29 @@ var applyIfNewer = []test{
 		w.apply(fromOne, seq(2))
 		w.missing(w.apply(fromOne, seq(3)).Current)
 	}},
+	{"an event without a version makes no watermark of what is held back", func(w *world) {
+		held := w.apply(heldStates, seq(7))
+		w.missing(held.Current, onceward.Range{First: 5, Last: 6})
+		v := w.apply(heldStates, onceward.Version{}, state("pending"))
+		if v.Outcome != onceward.Applied || !v.Current.Watermark().IsZero() {
+			w.Errorf("verdict is %+v", v)
+		}
+		w.missing(v.Current, onceward.Range{First: 5, Last: 6})
+		if v := w.apply(heldStates, seq(5)); v.Outcome != onceward.Applied || !v.FirstSeen {
+			w.Errorf("verdict is %+v", v)
+		}
+	}},
+	{"of two epochs that are held back the lower comes first", func(w *world) {
+		e := func(epoch, n uint64) onceward.Version { v := seq(n); v.Epoch = epoch; return v }
+		w.apply(fromOne, e(1, 7))
+		v := w.apply(fromOne, e(0, 3))
+		if v.Outcome != onceward.GapBefore {
+			w.Errorf("verdict is %+v", v)
+		}
+		w.missing(v.Current, onceward.Range{First: 1, Last: 2})
+		w.missing(w.apply(fromOne, e(1, 9)).Current, onceward.Range{First: 1, Last: 2})
+		w.applied(w.apply(fromOne, e(0, 1)), onceward.Applied, e(0, 1))
+	}},
 	{"apply remembers holes, and late ones close them", func(w *world) {
 		w.apply(holes, seq(1))
 		w.missing(w.apply(holes, seq(10)).Current, onceward.Range{First: 2, Last: 9})
@@ -286,6 +309,17 @@ var applyIfNewer = []test{
 			w.Errorf("verdict is %+v", v)
 		}
 	}},
+	{"a repeat of what was applied starts the retention anew, and nothing that was not applied shortens it", func(w *world) {
+		keep := func(d time.Duration) func(*onceward.ApplyIfNewerRequest) {
+			return func(q *onceward.ApplyIfNewerRequest) { q.Retention = onceward.Of(d) }
+		}
+		w.apply(plain, seq(7), keep(time.Minute), applyRequest("x"))
+		w.advance(40 * time.Second)
+		w.apply(plain, seq(7), keep(time.Minute), applyRequest("x"))
+		w.apply(plain, seq(6), keep(time.Second))
+		w.advance(40 * time.Second)
+		w.applied(w.apply(plain, seq(6)), onceward.Stale, seq(7))
+	}},
 	{"shuffled versions form one chain that ends at the newest", func(w *world) {
 		const most = 100
 		var mu sync.Mutex
@@ -359,6 +393,14 @@ var reconcileEntity = []test{
 		if e.State != "pending" {
 			w.Errorf("entity is %+v", e)
 		}
+	}},
+	{"by a state alone leaves the watermark and its event", func(w *world) {
+		w.apply(states, seq(5), state("pending"), event("A"))
+		w.reconcile(states, onceward.Version{}, func(q *onceward.ReconcileEntityRequest) { q.Event.State = "paid" })
+		if e := w.entity(states, "e"); e.Version != seq(5) || e.EventID != "A" || e.State != "paid" {
+			w.Errorf("entity is %+v", e)
+		}
+		w.applied(w.apply(states, seq(5), event("B")), onceward.Tie, seq(5))
 	}},
 	{"changes the kind only when told so", func(w *world) {
 		w.apply(plain, seq(7))

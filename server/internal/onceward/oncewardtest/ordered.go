@@ -140,6 +140,18 @@ var orderedClaims = []test{
 		w.settled(w.extend("k5", old.Token, extendOf(serial)), onceward.Lost, onceward.Expired)
 		w.outOfOrder(w.ask("k5", order(serial, seq(5)), request("a")), onceward.Stale)
 	}},
+	{"without a version win nothing back either, and undo no state", func(w *world) {
+		none := onceward.Version{}
+		old := w.claim("a", order(serialStates, none), bringing("pending"))
+		w.advance(30 * time.Second)
+		next := w.claim("b", order(serialStates, seq(1)), bringing("paid"))
+		w.complete("b", next.Token, completeOf(serialStates))
+		w.settled(w.extend("a", old.Token, extendOf(serialStates)), onceward.Lost, onceward.Expired)
+		s := w.complete("a", old.Token, completeOf(serialStates))
+		if s.Outcome != onceward.OK || !s.Late || s.Entity.State != "paid" {
+			w.Errorf("completion is %+v (%+v)", s, s.Entity)
+		}
+	}},
 	{"keep the entity as long as their lease is extended", func(w *world) {
 		c := w.claim("k5", order(serial, seq(5)))
 		w.advance(10 * time.Second)

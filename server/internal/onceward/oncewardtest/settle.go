@@ -73,6 +73,12 @@ var complete = []test{
 		}
 		w.settled(w.complete("k", c.Token), onceward.AlreadySettled, onceward.Completed)
 	}},
+	{"by a token that was never given out writes nothing, even where nothing is", func(w *world) {
+		w.settled(w.complete("k", onceward.MaxToken), onceward.Lost, onceward.Absent)
+		if v := w.claim("k"); v.Attempt != 1 || v.Token >= onceward.MaxToken {
+			w.Errorf("claim is %+v", v)
+		}
+	}},
 	{"repeated is already settled and changes nothing", func(w *world) {
 		c := w.claim("k")
 		w.complete("k", c.Token, result("", "one"))
