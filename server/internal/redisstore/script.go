@@ -113,8 +113,7 @@ func (s *Store) write(ctx context.Context, p *onceward.Policy, sc *script, keys 
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	res, confirmed, err := s.runOnPrimary(bounded, sc, p.MinReplicas, keys, args...)
-	if c, ok := s.client.(*redis.ClusterClient); ok && elsewhere(err) && bounded.Err() == nil {
-		c.ReloadState(bounded) // this path does not follow by itself
+	for pause := 50 * time.Millisecond; s.movedAway(err) && wait(bounded, pause); pause *= 2 {
 		res, confirmed, err = s.runOnPrimary(bounded, sc, p.MinReplicas, keys, args...)
 	}
 	rep, err := sc.read(ctx, res, err)
@@ -124,12 +123,22 @@ func (s *Store) write(ctx context.Context, p *onceward.Policy, sc *script, keys 
 	return rep, err
 }
 
-// elsewhere tells whether an error may mean that another node is the key's
-// primary now.
+// movedAway tells whether an error may mean that another node is the key's
+// primary now, and has the client look at the cluster anew, in the background:
+// a pipeline to one node does not follow by itself.
+func (s *Store) movedAway(err error) bool {
+	c, isCluster := s.client.(*redis.ClusterClient)
+	if err == nil || !isCluster || !elsewhere(err) {
+		return false
+	}
+	c.ReloadState(context.Background())
+	return true
+}
+
 func elsewhere(err error) bool {
 	var said redis.Error
-	if err == nil || !errors.As(err, &said) {
-		return err != nil // the node itself is gone
+	if !errors.As(err, &said) {
+		return true // the node itself is gone
 	}
 	for _, prefix := range []string{"MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "READONLY"} {
 		if redis.HasErrorPrefix(err, prefix) {
@@ -137,6 +146,16 @@ func elsewhere(err error) bool {
 		}
 	}
 	return false
+}
+
+// wait lets d pass, unless ctx ends before.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (s *Store) runOnPrimary(ctx context.Context, sc *script, replicas int, keys []string, args ...any) (res any, confirmed int64, err error) {
