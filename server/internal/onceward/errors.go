@@ -30,7 +30,6 @@ const (
 	ReasonReplication         Reason = "REPLICATION"           // written, but fewer replicas than asked for confirmed it
 	ReasonDeadline            Reason = "DEADLINE"              // time ran out; the outcome is unknown
 	ReasonCanceled            Reason = "CANCELED"              // the caller went away; the outcome is unknown
-	ReasonNotImplemented      Reason = "NOT_IMPLEMENTED"       // this release does not have it yet
 )
 
 // Violation is one field that breaks its bound.

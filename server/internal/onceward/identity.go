@@ -67,13 +67,6 @@ func hashParts(parts ...string) (sum [sha256.Size]byte) {
 	return sha256.Sum256(buf)
 }
 
-// ShortHash stands for an identity where the raw one must not appear: in logs,
-// errors, metrics and traces. 12 characters, the same in every process.
-func ShortHash(s string) string {
-	sum := hashParts(s)
-	return hex.EncodeToString(sum[:6])
-}
-
 // check refuses what cannot name a claim.
 func (id ClaimID) check(c *checks) {
 	c.namespace(id.Namespace)

@@ -35,7 +35,6 @@ var codeOf = map[onceward.Reason]codes.Code{
 	onceward.ReasonReplication:         codes.Unavailable,
 	onceward.ReasonDeadline:            codes.DeadlineExceeded,
 	onceward.ReasonCanceled:            codes.Canceled,
-	onceward.ReasonNotImplemented:      codes.Unimplemented,
 }
 
 // toStatus turns a domain error into what a client sees. The cause is logged,
