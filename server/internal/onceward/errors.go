@@ -27,6 +27,7 @@ const (
 	ReasonRecordUnreadable    Reason = "RECORD_UNREADABLE"     // a stored record has a shape this release does not know
 	ReasonStoreUnavailable    Reason = "STORE_UNAVAILABLE"     // the store could not be asked
 	ReasonStoreFull           Reason = "STORE_FULL"            // the store takes no more writes
+	ReasonOverloaded          Reason = "OVERLOADED"            // more calls wait for the store than it can take
 	ReasonReplication         Reason = "REPLICATION"           // written, but fewer replicas than asked for confirmed it
 	ReasonDeadline            Reason = "DEADLINE"              // time ran out; the outcome is unknown
 	ReasonCanceled            Reason = "CANCELED"              // the caller went away; the outcome is unknown
@@ -85,6 +86,11 @@ func Unavailable(ctx context.Context, cause error) *Error {
 		return &Error{Reason: ReasonCanceled, Message: "the caller went away before the store answered", Cause: cause}
 	}
 	return &Error{Reason: ReasonStoreUnavailable, Message: "the store could not be asked; repeat with the same request_id or token", RetryAfter: time.Second, Cause: cause}
+}
+
+// Overloaded is the error for a call that was turned away before it was sent.
+func Overloaded() *Error {
+	return &Error{Reason: ReasonOverloaded, Message: "too many calls wait for the store; nothing was changed", RetryAfter: time.Second}
 }
 
 // checks collects violations, so that one answer names all of them.

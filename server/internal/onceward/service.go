@@ -12,7 +12,7 @@ import (
 //
 // The requests have been checked and have no unset durations except those that
 // their own comments name. Every method may fail with RECORD_UNREADABLE,
-// STORE_UNAVAILABLE, STORE_FULL, REPLICATION, DEADLINE or CANCELED; a failed
+// STORE_UNAVAILABLE, STORE_FULL, OVERLOADED, REPLICATION, DEADLINE or CANCELED; a failed
 // call may have been carried out.
 type Store interface {
 	CheckAndClaim(ctx context.Context, q *CheckAndClaimRequest) (ClaimVerdict, error)

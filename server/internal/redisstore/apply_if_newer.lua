@@ -2,33 +2,36 @@
 -- moves the watermark if it is newer.
 --
 -- KEYS  1 entity record  2 hold of a claim  3 index of flagged entities  4 log
--- ARGV  1 member (the record's name in the index)
---       2 request (hash of the attempt's identity)
---       3 version  4 event id  5 state  6 retention, ms (0: for ever)
---       7 to 10 rules, as in rules_of
---       11 namespace  12 consumer  13 entity  14 audit
--- reply 7 elements: outcome, previous version, first seen, reentrant, fills a
---       hole, busy for (ms), entity record
+-- ARGV  1 packed: member (the record's name in the index), request (hash of the
+--       attempt's identity), version, event id, state, retention (ms, 0: for
+--       ever), namespace, consumer, entity, audit, and the rules, as in rules_of
+-- reply packed: outcome, previous version, first seen, reentrant, fills a hole,
+--       busy for (ms), entity record
 --       outcome: 1 applied 2 duplicate 3 stale 4 gap 5 tie 6 busy 7 transition
 --                denied 8 future
 -- clock Redis
 
 local record_key, hold_key, flagged, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local member, request, retention = ARGV[1], ARGV[2], tonumber(ARGV[6])
-local event, rules = { version = ARGV[3], id = ARGV[4], state = ARGV[5] }, rules_of(7)
-local namespace, consumer, entity = ARGV[11], ARGV[12], ARGV[13]
+local event = {}
+local member, request, retention, namespace, consumer, entity, audit, at
+member, request, event.version, event.id, event.state, retention, namespace, consumer, entity, audit, at =
+  unpack('>Bc0Bc0Bc0Hc0Bc0I6Bc0Bc0Hc0B', ARGV[1])
+local rules = rules_of(ARGV[1], at)
 
 local e = load_entity(record_key, namespace, consumer, entity)
 if e.err then return e end
 local now = clock()
 
 local function reply(outcome, previous, reentrant, fills, busy)
-  log_decision(log, ARGV[14], outcome == APPLIED or outcome == SAME_AGAIN, {
-    rpc = 'ApplyIfNewer', outcome = ORDER_NAMES[outcome], namespace = namespace, consumer = consumer,
-    subject = entity, entity = entity, version = event.version, event = event.id
-  })
+  if logs(audit, outcome == APPLIED or outcome == SAME_AGAIN) then
+    log_decision(log, {
+      rpc = 'ApplyIfNewer', outcome = ORDER_NAMES[outcome], namespace = namespace, consumer = consumer,
+      subject = entity, entity = entity, version = event.version, event = event.id
+    })
+  end
   local first = outcome == APPLIED and bit.band(e.flags, FIRST_SEEN) ~= 0
-  return { outcome, previous, first and 1 or 0, reentrant and 1 or 0, fills and 1 or 0, busy, encode_entity(e) }
+  local seen = encode_entity(e)
+  return pack('>BBc0BBBI6Hc0', outcome, #previous, previous, first and 1 or 0, reentrant and 1 or 0, fills and 1 or 0, busy, #seen, seen)
 end
 
 local function reenters()

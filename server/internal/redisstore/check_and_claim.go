@@ -8,27 +8,51 @@ import (
 	"github.com/onceward/onceward/server/internal/onceward"
 )
 
-//go:embed check_and_claim.lua
-var checkAndClaimLua string
+var (
+	//go:embed check_and_claim.lua
+	checkAndClaimLua string
 
-var checkAndClaim = newScript("check_and_claim", 19, checkAndClaimLua, decisionLogLua, claimRecordLua, entityRecordLua)
+	//go:embed check_and_claim_known.lua
+	checkAndClaimKnownLua string
+
+	checkAndClaim = claimScript{
+		plain:   newScript("check_and_claim", checkAndClaimLua, decisionLogLua, claimRecordLua, checkAndClaimKnownLua),
+		ordered: newScript("check_and_claim", checkAndClaimLua, decisionLogLua, claimRecordLua, entityRecordLua, checkAndClaimKnownLua),
+	}
+)
 
 // CheckAndClaim implements onceward.Store.
 func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequest) (onceward.ClaimVerdict, error) {
 	k := s.keys.claim(q.ClaimID)
-	keys := []string{k.record, k.result, k.progress, k.parked, k.log}
-	args := []any{
-		k.name, requestHash(q.RequestID), onceward.Millis(q.Lease.Value), onceward.Millis(q.Retention.Value),
-		q.Fingerprint, q.Owner, q.Policy.MaxAttempts, q.Policy.OnStartedTakeover == onceward.TakeoverReconcile, q.Final,
-	}
-	args = append(append(args, subject(q.Policy, q.ClaimID)...), string(q.Policy.Audit), q.Again)
+	c := k.call(checkAndClaim)
+	var p packer
+	p.text8(k.name)
+	p.text8(requestHash(q.RequestID))
+	p.millis(q.Lease.Value)
+	p.millis(q.Retention.Value)
+	p.text8(q.Fingerprint)
+	p.text8(q.Owner)
+	p.uint32(q.Policy.MaxAttempts)
+	p.bool(q.Policy.OnStartedTakeover == onceward.TakeoverReconcile)
+	p.bool(q.Final)
+	p.subject(q.Policy, q.ClaimID)
+	p.audit(q.Policy)
+	p.bool(q.Again)
+	c.args = p.bytes
 	if e := k.entity; e != nil {
-		o := &q.Policy.Ordering
-		keys = append(keys, e.record, e.hold, e.flagged)
-		args = append(args, q.Event.Version.Encode(), q.Event.ID, q.Event.State, onceward.Millis(o.Retention))
-		args = append(append(args, rules(o, q.Event.State)...), e.name)
+		var p packer
+		p.text8(q.Event.Version.Encode())
+		p.text16(q.Event.ID)
+		p.text8(q.Event.State)
+		p.millis(q.Policy.Ordering.Retention)
+		p.text8(e.name)
+		p.rules(&q.Policy.Ordering, q.Event.State)
+		c.order = p.bytes
 	}
-	r, err := s.write(ctx, q.Policy, checkAndClaim, keys, args...)
+	if !q.Policy.Logs(true) {
+		c.share, c.answersAll = k.record+q.Fingerprint, duplicateForAll
+	}
+	r, err := s.write(ctx, q.Policy, c)
 	if err != nil {
 		return onceward.ClaimVerdict{}, err
 	}
@@ -39,42 +63,53 @@ func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequ
 	return v, err
 }
 
+// duplicateForAll tells whether a reply says of a finished claim what anyone
+// would be told who asks at the same time. The holder of a final claim would not:
+// it gets the claim again.
+func duplicateForAll(reply string) bool {
+	return len(reply) > 1 && reply[0] == byte(onceward.Duplicate) && reply[1] == 0
+}
+
 func (r *reply) claimVerdict() (onceward.ClaimVerdict, error) {
-	now, hold := r.unixMicros(7), r.millis(8)
 	v := onceward.ClaimVerdict{
-		Outcome:        onceward.ClaimOutcome(r.enum(0, int64(onceward.Claimed), int64(onceward.OutOfOrder))),
-		Token:          r.int(1),
-		Attempt:        int32(r.int(2)),
-		Reentrant:      r.bool(3),
-		RetainedUntil:  now.Add(r.millis(9)),
-		FirstClaimedAt: r.unixMillis(10),
-		CompletedAt:    r.unixMillis(11),
-		ResultExpired:  r.enum(12, 0, 2) == 2,
-		Result:         r.result(13),
+		Outcome: onceward.ClaimOutcome(r.enum(int64(onceward.Claimed), int64(onceward.OutOfOrder))),
+	}
+	r.bool() // of a final claim
+	v.Token, v.Attempt, v.Reentrant = r.int(7), int32(r.int(3)), r.bool()
+	died := onceward.Takeover{PreviousAttempt: int32(r.int(3)), PreviousOwner: r.text(1), EffectStarted: r.bool()}
+	now, hold := r.unixMicros(), r.signedMillis()
+	v.RetainedUntil = now.Add(r.millis())
+	v.FirstClaimedAt = r.unixMillis()
+	v.CompletedAt = r.unixMillis()
+	stored := onceward.State(r.enum(int64(onceward.Absent), int64(onceward.Forgotten)))
+	v.ResultExpired = r.enum(0, 2) == 2
+	v.Result = r.result()
+	order, busy := onceward.ApplyOutcome(r.enum(0, int64(onceward.Future))), r.millis()
+	entity := r.entity().Entity
+	if err := r.end(); err != nil {
+		return onceward.ClaimVerdict{}, err
+	}
+	if v.Outcome == onceward.OutOfOrder { // it says nothing of the claim
+		return onceward.ClaimVerdict{Outcome: v.Outcome, Entity: &entity, RetryAfter: busy, Order: order}, nil
 	}
 	held := v.Outcome == onceward.StillInProgress || v.Outcome == onceward.Claimed
-	if held && r.state(15) == onceward.InProgress {
+	if held && stored == onceward.InProgress {
 		v.LeaseExpiresAt = now.Add(hold)
 	}
 	if v.Outcome == onceward.StillInProgress {
 		v.RetryAfter = hold
 	}
-	if died := r.int(4); died > 0 {
-		v.Takeover = &onceward.Takeover{PreviousAttempt: int32(died), PreviousOwner: r.str(5), EffectStarted: r.bool(6)}
+	if died.PreviousAttempt > 0 {
+		v.Takeover = &died
 	}
-	entity := r.entity(18).Entity
 	v.Entity = &entity
-	if v.Outcome == onceward.OutOfOrder { // it says nothing of the claim
-		v = onceward.ClaimVerdict{Outcome: v.Outcome, Entity: v.Entity, RetryAfter: r.millis(17)}
-		v.Order = onceward.ApplyOutcome(r.enum(16, int64(onceward.Applied), int64(onceward.Future)))
-	}
-	return v, r.err
+	return v, nil
 }
 
 // result reads the type and the bytes of a stored result.
-func (r *reply) result(i int) onceward.Result {
-	res := onceward.Result{Type: r.str(i)}
-	if body := r.str(i + 1); body != "" {
+func (r *reply) result() onceward.Result {
+	res := onceward.Result{Type: r.text(1)}
+	if body := r.text(4); body != "" {
 		res.Body = []byte(body)
 	}
 	return res

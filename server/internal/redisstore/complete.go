@@ -16,12 +16,12 @@ import (
 //go:embed complete.lua
 var completeLua string
 
-var complete = newScript("complete", 7, completeLua, decisionLogLua, claimRecordLua, entityRecordLua)
+var complete = newClaimScript("complete", settlementLua, completeLua)
 
 // Complete implements onceward.Store.
 func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (onceward.Settlement, error) {
 	k := s.keys.claim(q.ClaimID)
-	keys := []string{k.record, k.result, k.progress, k.parked, k.log}
+	c := k.call(complete)
 	state, keep := onceward.Completed, q.Policy.ResultRetention
 	if q.Failed {
 		state = onceward.Failed
@@ -29,28 +29,47 @@ func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (once
 	if q.ResultRetention.Set {
 		keep = q.ResultRetention.Value
 	}
-	args := []any{
-		k.name, q.Token, int(state), onceward.Millis(q.Retention.Value), onceward.Millis(q.Policy.Retention),
-		onceward.Millis(keep), q.ResultRetention.Set, q.HasResult(), q.ResultType, q.Result,
-	}
-	args = append(append(args, subject(q.Policy, q.ClaimID)...), string(q.Policy.Audit))
-	if e := k.entity; e != nil {
-		keys = append(keys, e.record, e.hold, e.flagged)
-		args = append(append(args, rules(&q.Policy.Ordering, "")...), onceward.Millis(q.Policy.Ordering.Retention), e.name)
-	}
-	r, err := s.write(ctx, q.Policy, complete, keys, args...)
+	var p packer
+	p.text8(k.name)
+	p.token(q.Token)
+	p.byte(int(state))
+	p.millis(q.Retention.Value)
+	p.millis(q.Policy.Retention)
+	p.millis(keep)
+	p.bool(q.ResultRetention.Set)
+	p.bool(q.HasResult())
+	p.text8(q.ResultType)
+	p.text32(string(q.Result))
+	p.subject(q.Policy, q.ClaimID)
+	p.audit(q.Policy)
+	c.args = p.bytes
+	c.order = k.order(&q.Policy.Ordering)
+	r, err := s.write(ctx, q.Policy, c)
 	if err != nil {
 		return onceward.Settlement{}, resultOutlives(err)
 	}
-	v := onceward.Settlement{Outcome: r.settleOutcome(0), State: r.state(1), Late: r.bool(2), Recreated: r.bool(3)}
+	v := onceward.Settlement{Outcome: r.settleOutcome(), State: r.state(), Late: r.bool(), Recreated: r.bool()}
+	now, left := r.unixMicros(), r.millis()
 	if v.Outcome != onceward.Lost {
-		v.RetainedUntil = r.unixMicros(4).Add(r.millis(5))
+		v.RetainedUntil = now.Add(left)
 	}
+	e := r.entity().Entity
 	if k.entity != nil {
-		e := r.entity(6).Entity
 		v.Entity = &e
 	}
-	return v, r.err
+	return v, r.end()
+}
+
+// order is what the scripts that finish a claim need of its entity, if it has one.
+func (k *claimKeys) order(o *onceward.Ordering) []byte {
+	if k.entity == nil {
+		return nil
+	}
+	var p packer
+	p.millis(o.Retention)
+	p.text8(k.entity.name)
+	p.rules(o, "")
+	return p.bytes
 }
 
 // resultOutlives recognises the script's refusal of a result retention.
@@ -66,10 +85,6 @@ func resultOutlives(err error) error {
 	return err
 }
 
-func (r *reply) settleOutcome(i int) onceward.SettleOutcome {
-	return onceward.SettleOutcome(r.enum(i, int64(onceward.OK), int64(onceward.Lost)))
-}
-
-func (r *reply) state(i int) onceward.State {
-	return onceward.State(r.enum(i, int64(onceward.Absent), int64(onceward.Expired)))
+func (r *reply) settleOutcome() onceward.SettleOutcome {
+	return onceward.SettleOutcome(r.enum(int64(onceward.OK), int64(onceward.Lost)))
 }

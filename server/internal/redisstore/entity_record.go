@@ -37,7 +37,7 @@ func decodeEntity(record string) (e entityRecord, err error) {
 	if record == "" {
 		return e, nil
 	}
-	r := reader{left: []byte(record)}
+	r := reader{left: record}
 	schema, flags := r.uint(1), r.uint(1)
 	e.AppliedAt = millisOrZero(r.uint(6))
 	version := r.text(1)
@@ -82,39 +82,26 @@ func millisOrZero(ms uint64) time.Time {
 	return time.UnixMilli(int64(ms))
 }
 
-// reader takes big-endian fields off a record; short once there was not enough.
-type reader struct {
-	left  []byte
-	short bool
-}
-
-func (r *reader) take(n int) []byte {
-	if n > len(r.left) {
-		r.short, r.left = true, nil
-		return make([]byte, n)
-	}
-	out := r.left[:n]
-	r.left = r.left[n:]
-	return out
-}
-
-func (r *reader) uint(bytes int) (n uint64) {
-	for _, b := range r.take(bytes) {
-		n = n<<8 | uint64(b)
-	}
-	return n
-}
-
-// text has its length before it.
-func (r *reader) text(lengthBytes int) string {
-	return string(r.take(int(r.uint(lengthBytes))))
-}
-
-// entity decodes an element of a reply.
-func (r *reply) entity(i int) entityRecord {
-	e, err := decodeEntity(r.str(i))
-	if err != nil && r.err == nil {
-		r.err = onceward.Unreadable(fmt.Errorf("%s: %w", r.script, err))
+// entity decodes the record that stands in a reply.
+func (r *reply) entity() entityRecord {
+	e, err := decodeEntity(r.text(2))
+	if err != nil {
+		r.unreadable(err)
 	}
 	return e
+}
+
+func (r *reply) version() onceward.Version {
+	v, err := onceward.DecodeVersion(r.text(1))
+	if err != nil {
+		r.unreadable(err)
+	}
+	return v
+}
+
+// unreadable fails the reply because of what is stored, not because of its form.
+func (r *reply) unreadable(err error) {
+	if r.err == nil {
+		r.err = onceward.Unreadable(fmt.Errorf("%s: %w", r.script, err))
+	}
 }

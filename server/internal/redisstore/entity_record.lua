@@ -31,7 +31,7 @@ local ENTITY_HEAD = '>BBI6Bc0Bc0Hc0Bc0'
 local ENTITY_TAIL = '>BI6Bc0Bc0Hc0Hc0'
 local SEQUENCE, TIMESTAMP, DECIMAL = 1, 2, 3
 local MAX_RANGES = 32
-local APPLIED, SAME_AGAIN, STALE, GAP_BEFORE, TIE, BUSY, DENIED, FUTURE = 1, 2, 3, 4, 5, 6, 7, 8
+local GAP_IGNORE, GAP_HOLD = 0, 1
 local ORDER_NAMES = { 'APPLIED', 'DUPLICATE', 'STALE', 'GAP', 'TIE', 'BUSY', 'TRANSITION_DENIED', 'FUTURE' }
 local byte, sub = string.byte, string.sub
 
@@ -92,12 +92,12 @@ local function load_entity(key, namespace, consumer, entity)
   if not v then return e end
   if type(v) == 'table' then return unreadable('entity: wrong type') end
   local ok, schema, at, ranges, known_namespace, known_consumer, known_entity
-  ok, schema, e.flags, e.applied, e.version, e.request, e.event, e.state, at = pcall(struct.unpack, ENTITY_HEAD, v)
+  ok, schema, e.flags, e.applied, e.version, e.request, e.event, e.state, at = pcall(unpack, ENTITY_HEAD, v)
   if not ok then return unreadable('entity: head') end
   if schema ~= ENTITY_SCHEMA then return unreadable('entity: schema') end
   e.was_flagged = bit.band(e.flags, FLAGGED) ~= 0
   if e.was_flagged then
-    ok, e.reason, e.flagged, known_namespace, known_consumer, known_entity, ranges, at = pcall(struct.unpack, ENTITY_TAIL, v, at)
+    ok, e.reason, e.flagged, known_namespace, known_consumer, known_entity, ranges, at = pcall(unpack, ENTITY_TAIL, v, at)
     if not ok or #ranges % 16 ~= 0 then return unreadable('entity: tail') end
     e.namespace, e.consumer, e.entity = namespace or known_namespace, consumer or known_consumer, entity or known_entity
     for i = 1, #ranges, 16 do
@@ -120,13 +120,13 @@ local function encode_entity(e)
   if version ~= '' and kind_of(version) ~= DECIMAL and epoch_of(version) == EPOCH_0 and sub(version, -4) == RANK_0 then
     flags, version = flags + PLAIN, sub(version, 9, -5)
   end
-  local v = struct.pack(ENTITY_HEAD, ENTITY_SCHEMA, flags, e.applied, #version, version, #e.request, e.request,
+  local v = pack(ENTITY_HEAD, ENTITY_SCHEMA, flags, e.applied, #version, version, #e.request, e.request,
     #e.event, e.event, #e.state, e.state)
   if bit.band(e.flags, FLAGGED) == 0 then return v end
   local ranges = {}
   for i, r in ipairs(e.missing) do ranges[i] = r[1] .. r[2] end
   ranges = table.concat(ranges)
-  return v .. struct.pack(ENTITY_TAIL, e.reason, e.flagged, #e.namespace, e.namespace, #e.consumer, e.consumer,
+  return v .. pack(ENTITY_TAIL, e.reason, e.flagged, #e.namespace, e.namespace, #e.consumer, e.consumer,
     #e.entity, e.entity, #ranges, ranges)
 end
 
@@ -154,7 +154,7 @@ local function save_entity(key, flagged_index, name, e, now, retention)
 end
 
 local function flag(e, why, now)
-  if bit.band(e.flags, FLAGGED) == 0 then e.reason, e.flagged = why, math.floor(now / 1000) end
+  if bit.band(e.flags, FLAGGED) == 0 then e.reason, e.flagged = why, floor(now / 1000) end
   e.flags = bit.bor(e.flags, why)
 end
 
@@ -223,7 +223,7 @@ end
 -- hole_before is what is missing between the watermark and v: first and last, or
 -- nothing.
 local function hole_before(e, v, rules)
-  if v == '' or kind_of(v) ~= SEQUENCE or rules.gap == 'ignore' then return nil end
+  if v == '' or kind_of(v) ~= SEQUENCE or rules.gap == GAP_IGNORE then return nil end
   local seq, next = sequence_of(v), nil
   local same_epoch = e.version ~= '' and epoch_of(e.version) == epoch_of(v)
   if has_watermark(e) then
@@ -262,8 +262,8 @@ end
 
 local function in_future(v, now, skew)
   local limit = now + skew * 1000
-  local seconds = math.floor(limit / 1000000)
-  local instant = struct.pack('>I8I4', seconds, (limit - seconds * 1000000) * 1000)
+  local seconds = floor(limit / 1000000)
+  local instant = pack('>I8I4', seconds, (limit - seconds * 1000000) * 1000)
   return compare_bytes(sub(v, 10, 21), instant, 12) > 0
 end
 
@@ -299,7 +299,7 @@ local function judge(e, event, rules, hold_key, holder, now)
     return DENIED, false, 0
   end
   local first, last = hole_before(e, v, rules)
-  if first and rules.gap == 'hold' then
+  if first and rules.gap == GAP_HOLD then
     hold_back(e, epoch_of(v), first, last, now)
     return GAP_BEFORE, false, 0
   end
@@ -326,7 +326,7 @@ local function advance(e, event, request, rules, now)
   if event.state ~= '' then e.state = event.state end
   if v ~= '' or not has_watermark(e) then e.event = event.id end
   e.flags = bit.bor(bit.band(e.flags, bit.bnot(FIRST_SEEN)), APPLIED_ONCE, first_seen and FIRST_SEEN or 0)
-  e.applied, e.request = math.floor(now / 1000), request
+  e.applied, e.request = floor(now / 1000), request
 end
 
 -- went_on tells whether the entity has moved since a claim was given: a token is
@@ -345,11 +345,12 @@ local function moves(e, event, token)
   return not has_watermark(e) or compare_versions(event.version, e.version) > 0
 end
 
--- rules_of reads how a namespace orders from ARGV, from the given place on: gap
--- (ignore, hold, apply), first sequence (8 bytes, '' for any), allowed skew of a
+-- rules_of unpacks how a namespace orders, from the given place on: gap (0 ignore,
+-- 1 hold, 2 apply), first sequence (8 bytes, '' for any), allowed skew of a
 -- timestamp (ms), states that may come before the event's ('' for all).
-local function rules_of(at)
-  return { gap = ARGV[at], first = ARGV[at + 1], skew = tonumber(ARGV[at + 2]), before = ARGV[at + 3] }
+local function rules_of(packed, at)
+  local gap, first, skew, before = unpack('>BBc0I6I4c0', packed, at)
+  return { gap = gap, first = first, skew = skew, before = before }
 end
 
 -- free ends a claim's hold on its entity. held_by is what the hold said before the

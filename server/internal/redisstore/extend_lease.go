@@ -10,24 +10,31 @@ import (
 //go:embed extend_lease.lua
 var extendLeaseLua string
 
-var extendLease = newScript("extend_lease", 4, extendLeaseLua, decisionLogLua, claimRecordLua, entityRecordLua)
+var extendLease = newClaimScript("extend_lease", settlementLua, extendLeaseLua)
 
 // ExtendLease implements onceward.Store.
 func (s *Store) ExtendLease(ctx context.Context, q *onceward.ExtendLeaseRequest) (onceward.Settlement, error) {
 	k := s.keys.claim(q.ClaimID)
-	keys := []string{k.record, k.progress, k.log}
+	c := call{script: extendLease.plain, keys: []string{k.record, k.progress, k.log}}
 	if k.entity != nil {
-		keys = append(keys, k.entity.record, k.entity.hold)
+		c.script, c.keys = extendLease.ordered, append(c.keys, k.entity.record, k.entity.hold)
 	}
-	args := []any{k.name, q.Token, onceward.Millis(q.Lease.Value), q.EffectStarted}
-	args = append(append(args, subject(q.Policy, q.ClaimID)...), string(q.Policy.Audit))
-	r, err := s.write(ctx, q.Policy, extendLease, keys, args...)
+	var p packer
+	p.text8(k.name)
+	p.token(q.Token)
+	p.millis(q.Lease.Value)
+	p.bool(q.EffectStarted)
+	p.subject(q.Policy, q.ClaimID)
+	p.audit(q.Policy)
+	c.args = p.bytes
+	r, err := s.write(ctx, q.Policy, c)
 	if err != nil {
 		return onceward.Settlement{}, err
 	}
-	v := onceward.Settlement{Outcome: r.settleOutcome(0), State: r.state(1)}
+	v := onceward.Settlement{Outcome: r.settleOutcome(), State: r.state()}
+	now, hold := r.unixMicros(), r.millis()
 	if v.Outcome == onceward.OK {
-		v.LeaseExpiresAt = r.unixMicros(2).Add(r.millis(3))
+		v.LeaseExpiresAt = now.Add(hold)
 	}
-	return v, r.err
+	return v, r.end()
 }

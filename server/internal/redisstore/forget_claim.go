@@ -10,21 +10,20 @@ import (
 //go:embed forget_claim.lua
 var forgetClaimLua string
 
-var forgetClaim = newScript("forget_claim", claimWidth, forgetClaimLua, decisionLogLua, claimRecordLua, entityRecordLua)
+var forgetClaim = newClaimScript("forget_claim", claimReplyLua, forgetClaimLua)
 
 // ForgetClaim implements onceward.Store.
 func (s *Store) ForgetClaim(ctx context.Context, q *onceward.ForgetClaimRequest) (onceward.Claim, error) {
 	k := s.keys.claim(q.ClaimID)
-	keys := []string{k.record, k.result, k.progress, k.parked, k.log}
+	c := call{script: forgetClaim.plain, keys: []string{k.record, k.result, k.progress, k.parked, k.log}}
 	if k.entity != nil {
-		keys = append(keys, k.entity.hold)
+		c.script, c.keys = forgetClaim.ordered, append(c.keys, k.entity.hold)
 	}
-	args := append(append([]any{k.name}, subject(q.Policy, q.ClaimID)...), q.Actor, q.Act.Reason)
-	r, err := s.write(ctx, q.Policy, forgetClaim, keys, args...)
-	if err != nil {
-		return onceward.Claim{}, err
-	}
-	c := r.claim()
-	c.ClaimID = q.ClaimID
-	return c, r.err
+	var p packer
+	p.text8(k.name)
+	p.subject(q.Policy, q.ClaimID)
+	p.text8(q.Actor)
+	p.text16(q.Act.Reason)
+	c.args = p.bytes
+	return s.claimNow(ctx, q.ClaimID, c, q.Policy.MinReplicas)
 }

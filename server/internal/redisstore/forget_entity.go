@@ -10,16 +10,15 @@ import (
 //go:embed forget_entity.lua
 var forgetEntityLua string
 
-var forgetEntity = newScript("forget_entity", 1, forgetEntityLua, decisionLogLua, claimRecordLua, entityRecordLua)
+var forgetEntity = newScript("forget_entity", decisionLogLua, claimRecordLua, entityRecordLua, forgetEntityLua)
 
 // ForgetEntity implements onceward.Store.
 func (s *Store) ForgetEntity(ctx context.Context, q *onceward.ForgetEntityRequest) (onceward.Entity, error) {
 	k := s.keys.entity(q.EntityID)
-	args := append(append([]any{k.name}, entityNames(q.Policy, q.EntityID)...), q.Actor, q.Act.Reason)
-	r, err := s.write(ctx, q.Policy, forgetEntity, []string{k.record, k.flagged, k.log}, args...)
-	if err != nil {
-		return onceward.Entity{}, err
-	}
-	was := r.entity(0).Entity
-	return was, r.err
+	var p packer
+	p.text8(k.name)
+	p.entityNames(q.Policy, q.EntityID)
+	p.text8(q.Actor)
+	p.text16(q.Act.Reason)
+	return s.entityNow(ctx, call{script: forgetEntity, keys: []string{k.record, k.flagged, k.log}, args: p.bytes}, q.Policy.MinReplicas)
 }

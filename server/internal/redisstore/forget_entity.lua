@@ -2,16 +2,18 @@
 -- keeps its hold.
 --
 -- KEYS  1 entity record  2 index of flagged entities  3 log
--- ARGV  1 member  2 namespace  3 consumer  4 entity  5 actor  6 reason
--- reply 1 element: entity record as it was, '' for none
+-- ARGV  1 packed: member, namespace, consumer, entity, actor, reason
+-- reply packed: entity record as it was, '' for none
 -- clock none
 
-local e = load_entity(KEYS[1], ARGV[2], ARGV[3], ARGV[4])
+local member, namespace, consumer, entity, actor, reason = unpack('>Bc0Bc0Bc0Hc0Bc0Hc0', ARGV[1])
+local e = load_entity(KEYS[1], namespace, consumer, entity)
 if e.err then return e end
-redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('ZREM', KEYS[2], member)
 redis.call('DEL', KEYS[1])
-log_decision(KEYS[3], 'all', true, {
-  rpc = 'ForgetEntity', outcome = e.flags ~= 0 and 'OK' or 'ABSENT', namespace = ARGV[2], consumer = ARGV[3],
-  subject = ARGV[4], entity = ARGV[4], version = e.version, event = e.event, actor = ARGV[5], reason = ARGV[6]
+log_decision(KEYS[3], {
+  rpc = 'ForgetEntity', outcome = e.flags ~= 0 and 'OK' or 'ABSENT', namespace = namespace, consumer = consumer,
+  subject = entity, entity = entity, version = e.version, event = e.event, actor = actor, reason = reason
 })
-return { encode_entity(e) }
+local was = encode_entity(e)
+return pack('>Hc0', #was, was)

@@ -10,44 +10,49 @@ import (
 //go:embed get_claim.lua
 var getClaimLua string
 
-const claimWidth = 19
-
-var getClaim = newScript("get_claim", claimWidth, getClaimLua, decisionLogLua, claimRecordLua)
+var getClaim = newScript("get_claim", claimRecordLua, claimReplyLua, getClaimLua)
 
 // GetClaim implements onceward.Store.
 func (s *Store) GetClaim(ctx context.Context, q *onceward.GetClaimRequest) (onceward.Claim, error) {
 	k := s.keys.claim(q.ClaimID)
-	r, err := s.run(ctx, getClaim, []string{k.record, k.result})
+	return s.claimNow(ctx, q.ClaimID, call{script: getClaim, keys: []string{k.record, k.result}}, 0)
+}
+
+// claimNow runs a script that replies with a claim, which is the one called id.
+func (s *Store) claimNow(ctx context.Context, id onceward.ClaimID, c call, replicas int) (onceward.Claim, error) {
+	r, err := s.run(ctx, c, replicas)
 	if err != nil {
 		return onceward.Claim{}, err
 	}
-	c := r.claim()
-	c.ClaimID = q.ClaimID
-	return c, r.err
+	claim := r.claim()
+	claim.ClaimID = id
+	return claim, r.end()
 }
 
-// claim reads a claim as get_claim replies it, with the names that its record
+// claim reads a claim as claim_reply packs it, with the names that its record
 // keeps.
 func (r *reply) claim() onceward.Claim {
 	c := onceward.Claim{
-		ClaimID:        onceward.ClaimID{Namespace: r.str(15), Consumer: r.str(16), Entity: r.str(17), Key: r.str(18)},
-		State:          r.state(0),
-		Attempt:        int32(r.int(1)),
-		Owner:          r.str(2),
-		EffectStarted:  r.bool(3),
-		Token:          r.int(4),
-		FirstClaimedAt: r.unixMillis(5),
-		CompletedAt:    r.unixMillis(8),
-		Reason:         r.str(10),
-		Fingerprint:    r.str(11),
-		Result:         r.result(13),
+		State:          r.state(),
+		Attempt:        int32(r.int(3)),
+		Owner:          r.text(1),
+		EffectStarted:  r.bool(),
+		Token:          r.int(7),
+		FirstClaimedAt: r.unixMillis(),
 	}
-	now := r.unixMicros(6)
+	now := r.unixMicros()
+	leaseEnd := now.Add(r.signedMillis())
+	c.CompletedAt = r.unixMillis()
+	end := now.Add(r.millis())
+	c.Reason, c.Fingerprint = r.text(2), r.text(1)
+	r.enum(0, 2) // whether the result has run out
+	c.Result = r.result()
+	c.ClaimID = onceward.ClaimID{Namespace: r.text(1), Consumer: r.text(1), Entity: r.text(2), Key: r.text(2)}
 	if c.State == onceward.InProgress || c.State == onceward.Expired {
-		c.LeaseExpiresAt = now.Add(r.millis(7))
+		c.LeaseExpiresAt = leaseEnd
 	}
 	if c.State != onceward.Absent {
-		c.RetainedUntil = now.Add(r.millis(9))
+		c.RetainedUntil = end
 	}
 	return c
 }

@@ -10,15 +10,20 @@ import (
 //go:embed get_entity.lua
 var getEntityLua string
 
-var getEntity = newScript("get_entity", 1, getEntityLua, decisionLogLua, claimRecordLua, entityRecordLua)
+var getEntity = newScript("get_entity", claimRecordLua, entityRecordLua, getEntityLua)
 
 // GetEntity implements onceward.Store.
 func (s *Store) GetEntity(ctx context.Context, q *onceward.GetEntityRequest) (onceward.Entity, error) {
 	k := s.keys.entity(q.EntityID)
-	r, err := s.run(ctx, getEntity, []string{k.record})
+	return s.entityNow(ctx, call{script: getEntity, keys: []string{k.record}}, 0)
+}
+
+// entityNow runs a script that replies with an entity.
+func (s *Store) entityNow(ctx context.Context, c call, replicas int) (onceward.Entity, error) {
+	r, err := s.run(ctx, c, replicas)
 	if err != nil {
 		return onceward.Entity{}, err
 	}
-	e := r.entity(0).Entity
-	return e, r.err
+	e := r.entity().Entity
+	return e, r.end()
 }

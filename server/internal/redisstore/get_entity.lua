@@ -2,9 +2,10 @@
 --
 -- KEYS  1 entity record
 -- ARGV  none
--- reply 1 element: entity record, '' for none
+-- reply packed: entity record, '' for none
 -- clock none
 
 local e = load_entity(KEYS[1])
 if e.err then return e end
-return { encode_entity(e) }
+local seen = encode_entity(e)
+return pack('>Hc0', #seen, seen)

@@ -66,6 +66,16 @@ func (k keys) claim(id onceward.ClaimID) claimKeys {
 	return c
 }
 
+// call is a run of a verb's script on a claim: in its ordered form, with the keys
+// of its entity, where it has one.
+func (k *claimKeys) call(sc claimScript) call {
+	c := call{script: sc.plain, keys: []string{k.record, k.result, k.progress, k.parked, k.log}}
+	if e := k.entity; e != nil {
+		c.script, c.keys = sc.ordered, append(c.keys, e.record, e.hold, e.flagged)
+	}
+	return c
+}
+
 // entityKeys are the keys of one entity.
 type entityKeys struct{ name, record, hold, flagged, log string }
 

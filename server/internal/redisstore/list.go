@@ -110,51 +110,37 @@ func (s *Store) readClaims(ctx context.Context, at []onceward.Position) ([]oncew
 	var calls []call
 	for _, a := range at {
 		p := s.keys.partition(a.Partition)
-		calls = append(calls, call{keys: []string{p + "c" + a.Name, p + "r" + a.Name}})
+		calls = append(calls, call{script: getClaim, keys: []string{p + "c" + a.Name, p + "r" + a.Name}})
 	}
 	out := make([]onceward.Claim, len(at))
-	return out, s.runAll(ctx, getClaim, calls, func(i int, r *reply) { out[i] = r.claim() })
+	return out, s.runAll(ctx, calls, func(i int, r *reply) { out[i] = r.claim() })
 }
 
 func (s *Store) readEntities(ctx context.Context, at []onceward.Position) ([]onceward.ListedEntity, error) {
 	var calls []call
 	for _, a := range at {
-		calls = append(calls, call{keys: []string{s.keys.partition(a.Partition) + "e" + a.Name}})
+		calls = append(calls, call{script: getEntity, keys: []string{s.keys.partition(a.Partition) + "e" + a.Name}})
 	}
 	out := make([]onceward.ListedEntity, len(at))
-	return out, s.runAll(ctx, getEntity, calls, func(i int, r *reply) {
-		e := r.entity(0)
+	return out, s.runAll(ctx, calls, func(i int, r *reply) {
+		e := r.entity()
 		out[i] = onceward.ListedEntity{EntityID: e.EntityID, Entity: e.Entity}
 	})
 }
 
-// call is one run of a script.
-type call struct {
-	keys []string
-	args []any
-}
-
-// runAll runs a script that reads many times, in one round trip to each node,
-// and hands over the replies. What a node that has not seen the script refused is
-// asked again alone. A record that cannot be read is left out: it must not hide
-// the others; whoever asks for it by name is told.
-func (s *Store) runAll(ctx context.Context, sc *script, calls []call, got func(i int, r *reply)) error {
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	pipe := s.client.Pipeline()
-	cmds := make([]*redis.Cmd, len(calls))
+// runAll makes many calls, in one round trip to each node, and hands over the
+// replies. A record that cannot be read is left out: it must not hide the others;
+// whoever asks for it by name is told.
+func (s *Store) runAll(ctx context.Context, calls []call, got func(i int, r *reply)) error {
+	flights := make([]*flight, len(calls))
 	for i, c := range calls {
-		cmds[i] = sc.lua.EvalSha(bounded, pipe, c.keys, c.args...)
+		flights[i] = s.start(ctx, c, 0)
 	}
-	pipe.Exec(bounded) // each command tells for itself
-	for i, cmd := range cmds {
-		r, err := sc.read(ctx, cmd.Val(), cmd.Err())
-		if cmd.Err() != nil && !unreadableRecord(err) {
-			r, err = s.run(ctx, sc, calls[i].keys, calls[i].args...)
-		}
+	for i, f := range flights {
+		r, err := s.wait(ctx, f)
 		if err == nil {
 			got(i, &r)
-			err = r.err
+			err = r.end()
 		}
 		if err != nil && !unreadableRecord(err) {
 			return err

@@ -7,14 +7,17 @@ import (
 	"github.com/onceward/onceward/server/internal/onceward"
 )
 
-// rules are the arguments that rules_of reads: how a namespace orders, and what
-// may come before an event's state.
-func rules(o *onceward.Ordering, state string) []any {
+// rules are what rules_of unpacks: how a namespace orders, and what may come
+// before an event's state.
+func (p *packer) rules(o *onceward.Ordering, state string) {
+	p.byte(map[onceward.Gap]int{onceward.GapIgnore: 0, onceward.GapHold: 1, onceward.GapApply: 2}[o.Gap])
 	first := ""
 	if o.First != nil {
 		first = string(binary.BigEndian.AppendUint64(nil, *o.First))
 	}
-	return []any{string(o.Gap), first, onceward.Millis(o.MaxFutureSkew), before(o, state)}
+	p.text8(first)
+	p.millis(o.MaxFutureSkew)
+	p.text32(before(o, state))
 }
 
 // before lists the states that may come before one, each between two zero bytes:
@@ -33,6 +36,28 @@ func before(o *onceward.Ordering, state string) string {
 
 // subject is what the log, and an open record, show of a claim: namespace,
 // consumer, entity, key.
-func subject(p *onceward.Policy, id onceward.ClaimID) []any {
-	return []any{id.Namespace, id.Consumer, p.Readable(id.Entity), p.Readable(id.Key)}
+func (p *packer) subject(policy *onceward.Policy, id onceward.ClaimID) {
+	p.text8(id.Namespace)
+	p.text8(id.Consumer)
+	p.text16(policy.Readable(id.Entity))
+	p.text16(policy.Readable(id.Key))
+}
+
+// entityNames is what the log, and a flagged record, show of an entity.
+func (p *packer) entityNames(policy *onceward.Policy, id onceward.EntityID) {
+	p.text8(id.Namespace)
+	p.text8(id.Consumer)
+	p.text16(policy.Readable(id.Entity))
+}
+
+// audit is which decisions the script writes down; see decision_log.lua.
+func (p *packer) audit(policy *onceward.Policy) {
+	switch policy.Audit {
+	case onceward.AuditAll:
+		p.byte(2)
+	case onceward.AuditExceptions:
+		p.byte(1)
+	default:
+		p.byte(0)
+	}
 }

@@ -10,18 +10,27 @@ import (
 //go:embed reconcile_entity.lua
 var reconcileEntityLua string
 
-var reconcileEntity = newScript("reconcile_entity", 2, reconcileEntityLua, decisionLogLua, claimRecordLua, entityRecordLua)
+var reconcileEntity = newScript("reconcile_entity", decisionLogLua, claimRecordLua, entityRecordLua, reconcileEntityLua)
 
 // ReconcileEntity implements onceward.Store.
 func (s *Store) ReconcileEntity(ctx context.Context, q *onceward.ReconcileEntityRequest) (onceward.ApplyOutcome, onceward.Entity, error) {
 	k := s.keys.entity(q.EntityID)
-	args := []any{k.name, q.Version.Encode(), q.Event.ID, q.Event.State, onceward.Millis(q.Policy.Ordering.Retention), q.AllowBackwards}
-	args = append(append(args, entityNames(q.Policy, q.EntityID)...), q.Actor, q.Act.Reason)
-	r, err := s.write(ctx, q.Policy, reconcileEntity, []string{k.record, k.flagged, k.log}, args...)
+	var p packer
+	p.text8(k.name)
+	p.text8(q.Version.Encode())
+	p.text16(q.Event.ID)
+	p.text8(q.Event.State)
+	p.millis(q.Policy.Ordering.Retention)
+	p.bool(q.AllowBackwards)
+	p.entityNames(q.Policy, q.EntityID)
+	p.text8(q.Actor)
+	p.text16(q.Act.Reason)
+	c := call{script: reconcileEntity, keys: []string{k.record, k.flagged, k.log}, args: p.bytes}
+	r, err := s.write(ctx, q.Policy, c)
 	if err != nil {
 		return 0, onceward.Entity{}, err
 	}
-	outcome := onceward.ApplyOutcome(r.enum(0, int64(onceward.Applied), int64(onceward.Stale)))
-	e := r.entity(1).Entity
-	return outcome, e, r.err
+	outcome := onceward.ApplyOutcome(r.enum(int64(onceward.Applied), int64(onceward.Stale)))
+	e := r.entity().Entity
+	return outcome, e, r.end()
 }

@@ -2,26 +2,28 @@
 -- its flag and its holes up to there. Never backwards unless told so.
 --
 -- KEYS  1 entity record  2 index of flagged entities  3 log
--- ARGV  1 member  2 version  3 event id  4 state  5 retention, ms (0: for ever)
---       6 '1': backwards, or to another kind, is allowed
---       7 namespace  8 consumer  9 entity  10 actor  11 reason
--- reply 2 elements: outcome (1 applied, 3 stale), entity record
+-- ARGV  1 packed: member, version, event id, state, retention (ms, 0: for ever),
+--       1 if backwards, or to another kind, is allowed, namespace, consumer,
+--       entity, actor, reason
+-- reply packed: outcome (1 applied, 3 stale), entity record
 -- clock Redis
 
 local record_key, flagged, log = KEYS[1], KEYS[2], KEYS[3]
-local version, event, state, retention, allowed = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6] == '1'
-local namespace, consumer, entity = ARGV[7], ARGV[8], ARGV[9]
+local member, version, event, state, retention, allowed, namespace, consumer, entity, actor, reason =
+  unpack('>Bc0Bc0Hc0Bc0I6BBc0Bc0Hc0Bc0Hc0', ARGV[1])
+allowed = allowed == 1
 
 local e = load_entity(record_key, namespace, consumer, entity)
 if e.err then return e end
 local now = clock()
 
 local function reply(outcome, name)
-  log_decision(log, 'all', true, {
+  log_decision(log, {
     rpc = 'ReconcileEntity', outcome = name, namespace = namespace, consumer = consumer, subject = entity, entity = entity,
-    version = version, event = event, actor = ARGV[10], reason = ARGV[11]
+    version = version, event = event, actor = actor, reason = reason
   })
-  return { outcome, encode_entity(e) }
+  local seen = encode_entity(e)
+  return pack('>BHc0', outcome, #seen, seen)
 end
 
 local backwards = false
@@ -50,6 +52,6 @@ local since = e.flagged
 e.flags, e.reason, e.flagged = APPLIED_ONCE + held, 0, 0
 if #e.missing > 0 then e.flags, e.reason, e.flagged = e.flags + GAP, GAP, since end
 if state ~= '' then e.state = state end
-e.applied, e.request = math.floor(now / 1000), ''
-save_entity(record_key, flagged, ARGV[1], e, now, retention)
+e.applied, e.request = floor(now / 1000), ''
+save_entity(record_key, flagged, member, e, now, retention)
 return reply(APPLIED, 'APPLIED')

@@ -3,12 +3,14 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,11 +19,18 @@ import (
 )
 
 const (
-	// attemptTimeout bounds one exchange with Redis, resends not counted.
+	// attemptTimeout bounds the reading and the writing of one attempt.
 	attemptTimeout = 250 * time.Millisecond
 
-	// callTimeout bounds one store call, resends counted.
+	// exchangeTimeout bounds one exchange of many calls.
+	exchangeTimeout = attemptTimeout + 50*time.Millisecond
+
+	// callTimeout bounds one call by itself, resends counted.
 	callTimeout = 1500 * time.Millisecond
+
+	// connections are how many a node gets, unless the URL says otherwise: for the
+	// exchanges, and for what goes alone.
+	connections = 32
 
 	// waitTimeout bounds the wait for replicas. Redis looks at such timeouts ten
 	// times a second, so WAIT may take 100 ms longer; within attemptTimeout it
@@ -34,8 +43,11 @@ const (
 	resends = 3
 )
 
-// What goes before the scripts, see the files.
+// What the scripts share, see the files.
 var (
+	//go:embed constants.lua
+	constantsLua string
+
 	//go:embed decision_log.lua
 	decisionLogLua string
 
@@ -44,12 +56,21 @@ var (
 
 	//go:embed entity_record.lua
 	entityRecordLua string
+
+	//go:embed claim_reply.lua
+	claimReplyLua string
+
+	//go:embed settlement.lua
+	settlementLua string
 )
 
 // Store is an onceward.Store on Redis.
 type Store struct {
 	client redis.UniversalClient
 	keys   keys
+
+	mu        sync.Mutex
+	pipelines map[lane]*pipeline
 }
 
 var _ onceward.Store = (*Store)(nil)
@@ -75,7 +96,7 @@ func Open(mode Mode, url, prefix string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, keys: keys{prefix}}, nil
+	return &Store{client: client, keys: keys{prefix}, pipelines: map[lane]*pipeline{}}, nil
 }
 
 // LogTo sends what the driver itself has to say to log. It speaks of connections,
@@ -108,6 +129,7 @@ func dial(mode Mode, url string) (redis.UniversalClient, error) {
 		}
 		o.ContextTimeoutEnabled, o.MaxRetries = true, resends
 		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+		o.PoolSize = cmp.Or(o.PoolSize, connections)
 		return redis.NewClient(o), nil
 	case Sentinel:
 		o, err := redis.ParseFailoverURL(url)
@@ -117,6 +139,7 @@ func dial(mode Mode, url string) (redis.UniversalClient, error) {
 		o.ContextTimeoutEnabled, o.MaxRetries = true, resends
 		o.ReplicaOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+		o.PoolSize = cmp.Or(o.PoolSize, connections)
 		return redis.NewFailoverClient(o), nil
 	}
 	o, err := redis.ParseClusterURL(url)
@@ -126,6 +149,7 @@ func dial(mode Mode, url string) (redis.UniversalClient, error) {
 	o.ContextTimeoutEnabled, o.MaxRetries = true, resends
 	o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 	bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+	o.PoolSize = cmp.Or(o.PoolSize, connections)
 	return redis.NewClusterClient(o), nil
 }
 
@@ -158,6 +182,9 @@ var refusals = map[string]func() error{
 // failure turns what Redis or the driver said into one of the domain's errors.
 // Its text may hold keys and arguments, so it goes no further than the log.
 func failure(ctx context.Context, verb string, err error) error {
+	if known := (*onceward.Error)(nil); errors.As(err, &known) {
+		return err
+	}
 	var said redis.Error
 	if errors.As(err, &said) {
 		switch word, _, _ := strings.Cut(said.Error(), " "); {

@@ -10,21 +10,28 @@ import (
 //go:embed release.lua
 var releaseLua string
 
-var release = newScript("release", 2, releaseLua, decisionLogLua, claimRecordLua, entityRecordLua)
+var release = newClaimScript("release", settlementLua, releaseLua)
 
 // Release implements onceward.Store.
 func (s *Store) Release(ctx context.Context, q *onceward.ReleaseRequest) (onceward.Settlement, error) {
 	k := s.keys.claim(q.ClaimID)
-	keys := []string{k.record, k.progress, k.parked, k.log}
+	c := call{script: release.plain, keys: []string{k.record, k.progress, k.parked, k.log}}
 	if k.entity != nil {
-		keys = append(keys, k.entity.hold)
+		c.script, c.keys = release.ordered, append(c.keys, k.entity.hold)
 	}
-	args := []any{k.name, q.Token, q.Reason, onceward.Millis(q.RetryAfter.Value), q.Park}
-	args = append(append(args, subject(q.Policy, q.ClaimID)...), string(q.Policy.Audit))
-	r, err := s.write(ctx, q.Policy, release, keys, args...)
+	var p packer
+	p.text8(k.name)
+	p.token(q.Token)
+	p.text16(q.Reason)
+	p.millis(q.RetryAfter.Value)
+	p.bool(q.Park)
+	p.subject(q.Policy, q.ClaimID)
+	p.audit(q.Policy)
+	c.args = p.bytes
+	r, err := s.write(ctx, q.Policy, c)
 	if err != nil {
 		return onceward.Settlement{}, err
 	}
-	v := onceward.Settlement{Outcome: r.settleOutcome(0), State: r.state(1)}
-	return v, r.err
+	v := onceward.Settlement{Outcome: r.settleOutcome(), State: r.state()}
+	return v, r.end()
 }

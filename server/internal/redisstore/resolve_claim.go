@@ -10,23 +10,21 @@ import (
 //go:embed resolve_claim.lua
 var resolveClaimLua string
 
-var resolveClaim = newScript("resolve_claim", claimWidth, resolveClaimLua, decisionLogLua, claimRecordLua, entityRecordLua)
+var resolveClaim = newClaimScript("resolve_claim", claimReplyLua, resolveClaimLua)
 
 // ResolveClaim implements onceward.Store.
 func (s *Store) ResolveClaim(ctx context.Context, q *onceward.ResolveClaimRequest) (onceward.Claim, error) {
 	k := s.keys.claim(q.ClaimID)
-	keys := []string{k.record, k.result, k.progress, k.parked, k.log}
-	args := []any{k.name, int(q.Resolution), q.Result, onceward.Millis(q.Policy.ResultRetention)}
-	args = append(append(args, subject(q.Policy, q.ClaimID)...), q.Actor, q.Act.Reason)
-	if e := k.entity; e != nil {
-		keys = append(keys, e.record, e.hold, e.flagged)
-		args = append(append(args, rules(&q.Policy.Ordering, "")...), onceward.Millis(q.Policy.Ordering.Retention), e.name)
-	}
-	r, err := s.write(ctx, q.Policy, resolveClaim, keys, args...)
-	if err != nil {
-		return onceward.Claim{}, err
-	}
-	c := r.claim()
-	c.ClaimID = q.ClaimID
-	return c, r.err
+	c := k.call(resolveClaim)
+	var p packer
+	p.text8(k.name)
+	p.byte(int(q.Resolution))
+	p.text32(string(q.Result))
+	p.millis(q.Policy.ResultRetention)
+	p.subject(q.Policy, q.ClaimID)
+	p.text8(q.Actor)
+	p.text16(q.Act.Reason)
+	c.args = p.bytes
+	c.order = k.order(&q.Policy.Ordering)
+	return s.claimNow(ctx, q.ClaimID, c, q.Policy.MinReplicas)
 }

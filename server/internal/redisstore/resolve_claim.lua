@@ -3,25 +3,27 @@
 --
 -- KEYS  1 record  2 result  3 index of claims in progress  4 index of parked ones
 --       5 log; ordered: 6 entity record  7 hold  8 index of flagged entities
--- ARGV  1 member  2 resolution: 1 done, 2 not done
---       3 result ('' : none)  4 result retention, ms
---       5 namespace  6 consumer  7 entity  8 key  9 actor  10 reason
---       ordered: 11 to 14 rules, as in rules_of  15 retention of the entity, ms
---       16 the entity's member
--- reply 19 elements: the claim as it is now, as get_claim replies
+-- ARGV  1 packed: member, resolution (1 done, 2 not done), result ('': none),
+--       result retention (ms), namespace, consumer, entity, key, actor, reason
+--       2 ordered, packed: retention of the entity (ms), its member, and the
+--       rules, as in rules_of
+-- reply packed: the claim as it is now, as in claim_reply
 --       or an error: CLAIM_NOT_FOUND, CLAIM_HELD, CLAIM_SETTLED
 -- clock Redis
 
 local record_key, result_key, progress, parked = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local member, done, result = ARGV[1], ARGV[2] == '1', ARGV[3]
+local entity_key, hold_key, flagged = KEYS[6], KEYS[7], KEYS[8]
+local member, resolution, result, result_retention, namespace, consumer, entity, key, actor, reason =
+  unpack('>Bc0BI4c0I6Bc0Bc0Hc0Hc0Bc0Hc0', ARGV[1])
+local done = resolution == 1
 
 local r = load(record_key)
 if r and r.err then return r end
 local now = clock()
 local function log(outcome)
-  log_decision(KEYS[5], 'all', true, {
-    rpc = 'ResolveClaim', outcome = outcome, namespace = ARGV[5], consumer = ARGV[6], subject = ARGV[8], entity = ARGV[7],
-    attempt = r and r.attempt, actor = ARGV[9], reason = ARGV[10]
+  log_decision(KEYS[5], {
+    rpc = 'ResolveClaim', outcome = outcome, namespace = namespace, consumer = consumer, subject = key, entity = entity,
+    attempt = r and r.attempt, actor = actor, reason = reason
   })
 end
 local function refuse(why)
@@ -40,21 +42,21 @@ end
 if r.state == COMPLETED or r.state == FAILED then return refuse('CLAIM_SETTLED') end
 
 local e, held_by = nil, nil
-if KEYS[6] then
-  redis.call('ZCARD', KEYS[8])
-  e = load_entity(KEYS[6], ARGV[5], ARGV[6], ARGV[7])
+if entity_key then
+  redis.call('ZCARD', flagged)
+  e = load_entity(entity_key, namespace, consumer, entity)
   if e.err then return e end
-  held_by = redis.call('GET', KEYS[7])
+  held_by = redis.call('GET', hold_key)
 end
 local retention = r.retention
 redis.call('ZCARD', parked)
 redis.call('ZREM', progress, member)
 redis.call('ZREM', parked, member)
-if e then free(KEYS[7], held_by, member) end
+if e then free(hold_key, held_by, member) end
 local given = r.token
 r.token, r.request = next_token(r.token, now), ''
 if not done then
-  r.state, r.base, r.reason = RELEASED, r.attempt, ARGV[10]
+  r.state, r.base, r.reason = RELEASED, r.attempt, reason
   r.flags, r.died, r.previous = 0, 0, ''
   save(record_key, r, 0, retention)
   log('NOT_DONE')
@@ -62,13 +64,14 @@ if not done then
 end
 local event = { version = r.version, id = r.event, state = r.event_state }
 if e and moves(e, event, given) then
-  advance(e, event, '', rules_of(11), now)
-  save_entity(KEYS[6], KEYS[8], ARGV[16], e, now, tonumber(ARGV[15]))
+  local entity_retention, entity_member, at = unpack('>I6Bc0', ARGV[2])
+  advance(e, event, '', rules_of(ARGV[2], at), now)
+  save_entity(entity_key, flagged, entity_member, e, now, entity_retention)
 end
-r.state, r.flags, r.died, r.reason, r.completed = COMPLETED, 0, 0, '', math.floor(now / 1000)
+r.state, r.flags, r.died, r.reason, r.completed = COMPLETED, 0, 0, '', floor(now / 1000)
 if result ~= '' then
   r.flags = HAS_RESULT
-  save_result(result_key, '', result, math.min(tonumber(ARGV[4]), retention))
+  save_result(result_key, '', result, math.min(result_retention, retention))
 end
 save(record_key, r, 0, retention)
 log('DONE')

@@ -32,6 +32,7 @@ var codeOf = map[onceward.Reason]codes.Code{
 	onceward.ReasonRecordUnreadable:    codes.DataLoss,
 	onceward.ReasonStoreUnavailable:    codes.Unavailable,
 	onceward.ReasonStoreFull:           codes.ResourceExhausted,
+	onceward.ReasonOverloaded:          codes.ResourceExhausted,
 	onceward.ReasonReplication:         codes.Unavailable,
 	onceward.ReasonDeadline:            codes.DeadlineExceeded,
 	onceward.ReasonCanceled:            codes.Canceled,

@@ -94,6 +94,8 @@ const (
 //     same request_id, after the google.rpc.RetryInfo.
 //   - ANSWER_FULL (RESOURCE_EXHAUSTED): only inside a Batch, see BatchResponse.
 //   - STORE_FULL (RESOURCE_EXHAUSTED): the store has no memory left for a write.
+//   - OVERLOADED (RESOURCE_EXHAUSTED): too many calls wait for the store. The call
+//     was turned away before it was sent, and may be repeated after RetryInfo.
 //   - DEADLINE (DEADLINE_EXCEEDED): the deadline passed. The outcome is unknown;
 //     repeat with the same request_id, or the same fencing token.
 //   - CANCELED (CANCELLED): the caller went away before the answer. The outcome
@@ -457,6 +459,8 @@ type OncewardService_StreamClient = grpc.BidiStreamingClient[StreamRequest, Stre
 //     same request_id, after the google.rpc.RetryInfo.
 //   - ANSWER_FULL (RESOURCE_EXHAUSTED): only inside a Batch, see BatchResponse.
 //   - STORE_FULL (RESOURCE_EXHAUSTED): the store has no memory left for a write.
+//   - OVERLOADED (RESOURCE_EXHAUSTED): too many calls wait for the store. The call
+//     was turned away before it was sent, and may be repeated after RetryInfo.
 //   - DEADLINE (DEADLINE_EXCEEDED): the deadline passed. The outcome is unknown;
 //     repeat with the same request_id, or the same fencing token.
 //   - CANCELED (CANCELLED): the caller went away before the answer. The outcome

@@ -1,0 +1,251 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// pipelineLength bounds one exchange, so that nobody waits for thousands.
+	pipelineLength = 256
+
+	// fewest and most are how many exchanges with one node are under way. One
+	// alone would leave Redis idle while its replies are read.
+	fewest, most = 2, 16
+
+	// fast and slow are exchanges after which pipelines grow, and shrink.
+	fast, slow = 10 * time.Millisecond, 100 * time.Millisecond
+
+	// queueLength bounds what waits for a node: with more, callers are turned
+	// away before memory grows.
+	queueLength = 16 << 10
+)
+
+// call is one run of a script.
+type call struct {
+	script *script
+	keys   []string
+	args   []byte // ARGV[1]
+	order  []byte // ARGV[2]; nil: none
+
+	// share tells calls that may have one answer; "": none. answersAll tells
+	// whether a reply is an answer to all of them.
+	share      string
+	answersAll func(reply string) bool
+}
+
+// flight is a call on its way.
+type flight struct {
+	call
+	ctx      context.Context
+	replicas int // that must confirm what it writes
+
+	followers []*flight // have the same call.share and came before it was sent
+	reply     string
+	err       error
+	landed    chan struct{} // closed when reply and err are there
+}
+
+func (f *flight) land(reply string, err error) {
+	f.reply, f.err = reply, err
+	close(f.landed)
+}
+
+// pipeline sends calls to one node: those that arrive while others are under way
+// go together, in one exchange. Few long exchanges cost much less than many short
+// ones, as long as the node is fast. Behind a slow one each call would wait for
+// all before it, so there they are short, and many.
+type pipeline struct {
+	store    *Store
+	node     *redis.Client
+	replicas int
+
+	mu      sync.Mutex
+	queue   []*flight
+	shared  map[string]*flight // those of the queue that others may share
+	waiting int                // in the queue, and sharing what is there
+	running int                // exchanges
+	length  int                // of the next one, at most
+}
+
+// board puts a flight into the queue, or lets it share the answer of one that is
+// there. Only what has not been sent is shared: the answer is then as true as one
+// of its own. It says no when the queue is full.
+func (p *pipeline) board(f *flight) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting >= queueLength {
+		return false
+	}
+	p.waiting++
+	if f.share != "" {
+		if first := p.shared[f.share]; first != nil {
+			first.followers = append(first.followers, f)
+			return true
+		}
+		p.shared[f.share] = f
+	}
+	p.queue = append(p.queue, f)
+	if p.running < max(fewest, most/p.length) {
+		p.running++
+		go p.run()
+	}
+	return true
+}
+
+// run sends what waits until nothing does.
+func (p *pipeline) run() {
+	for flights := p.next(); len(flights) > 0; flights = p.next() {
+		start := time.Now()
+		ok := p.exchange(flights)
+		p.adapt(ok, time.Since(start))
+	}
+}
+
+// adapt sets the length of the next exchange by how the last one went.
+func (p *pipeline) adapt(ok bool, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !ok:
+		p.length = 1
+	case took > slow:
+		p.length = max(1, p.length/2)
+	case took < fast && (p.running > 1 || len(p.queue) > 0):
+		p.length = min(2*p.length, pipelineLength)
+	}
+}
+
+func (p *pipeline) next() []*flight {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := min(len(p.queue), p.length)
+	if n == 0 {
+		p.running--
+		return nil
+	}
+	flights := slices.Clone(p.queue[:n])
+	p.queue = slices.Delete(p.queue, 0, n)
+	for _, f := range flights {
+		p.waiting -= 1 + len(f.followers)
+		if f.share != "" {
+			delete(p.shared, f.share)
+		}
+	}
+	return flights
+}
+
+// exchange sends flights in one pipeline, those whose callers are gone left out,
+// and tells whether the node answered. A script that it has not seen goes once
+// more, whole.
+func (p *pipeline) exchange(flights []*flight) (ok bool) {
+	flights = slices.DeleteFunc(flights, func(f *flight) bool {
+		gone := f.ctx.Err() != nil && len(f.followers) == 0
+		if gone {
+			f.land("", f.ctx.Err())
+		}
+		return gone
+	})
+	unseen, ok := p.send(flights, false)
+	if len(unseen) > 0 {
+		unseen, ok = p.send(unseen, true)
+	}
+	for _, f := range unseen {
+		go p.store.follow(f, errUnseen)
+	}
+	return ok
+}
+
+// send gives the flights that the node refused because it has not seen their
+// script. whole sends the first of each script with its text.
+func (p *pipeline) send(flights []*flight, whole bool) (unseen []*flight, ok bool) {
+	// The driver would send a pipeline that failed again as it is. One by one has
+	// a better chance, so that there is time for one exchange only.
+	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
+	defer cancel()
+	texts := map[*script]bool{}
+	cmds := make([]redis.Cmder, len(flights), len(flights)+1)
+	for i, f := range flights {
+		cmds[i] = f.command(ctx, whole && !texts[f.script])
+		texts[f.script] = true
+	}
+	var waited *redis.IntCmd
+	if p.replicas > 0 { // WAIT speaks of the writes of its own connection
+		waited = redis.NewIntCmd(ctx, "wait", p.replicas, waitTimeout.Milliseconds())
+		cmds = append(cmds, waited)
+	}
+	pipe := p.node.Pipeline()
+	pipe.BatchProcess(ctx, cmds...)
+	pipe.Exec(ctx) // each command tells for itself
+	ok = true
+	for i, f := range flights {
+		cmd := cmds[i].(*redis.StringCmd)
+		switch err := cmd.Err(); {
+		case err == nil && waited != nil:
+			p.store.deliver(f, cmd.Val(), confirmed(waited, p.replicas))
+		case err == nil:
+			p.store.deliver(f, cmd.Val(), nil)
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			unseen = append(unseen, f)
+		case refused(err):
+			p.store.deliver(f, "", err)
+		default:
+			ok = ok && answered(err)
+			go p.store.follow(f, err)
+		}
+	}
+	return unseen, ok
+}
+
+// confirmed tells whether the replicas have what was written.
+func confirmed(waited *redis.IntCmd, asked int) error {
+	if n, err := waited.Result(); err != nil {
+		return err
+	} else if n < int64(asked) {
+		return notReplicated(n, asked)
+	}
+	return nil
+}
+
+// deliver lands a flight and those that share its answer. Whom the answer does
+// not suit travels on alone.
+func (s *Store) deliver(f *flight, reply string, err error) {
+	if len(f.followers) > 0 {
+		suits := err == nil && f.answersAll(reply) || err != nil && f.ctx.Err() == nil
+		for _, other := range f.followers {
+			if suits {
+				other.land(reply, err)
+			} else {
+				other.share = ""
+				s.depart(other)
+			}
+		}
+	}
+	f.land(reply, err)
+}
+
+// command is the flight as Redis takes it.
+func (f *flight) command(ctx context.Context, whole bool) *redis.StringCmd {
+	args := make([]any, 0, 5+len(f.keys))
+	if whole {
+		args = append(args, "eval", f.script.text)
+	} else {
+		args = append(args, "evalsha", f.script.lua.Hash())
+	}
+	args = append(args, len(f.keys))
+	for _, k := range f.keys {
+		args = append(args, k)
+	}
+	return redis.NewStringCmd(ctx, append(args, f.argv()...)...)
+}
+
+func (f *flight) argv() []any {
+	if f.order == nil {
+		return []any{f.args}
+	}
+	return []any{f.args, f.order}
+}
