@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +35,11 @@ func main() {
 	defer stop()
 	if args := os.Args[1:]; cli.IsCommand(args) {
 		os.Exit(cli.Run(ctx, args, os.Getenv, os.Stdout, os.Stderr))
+	}
+	if os.Getenv("GOGC") == "" {
+		// Little lives long here. The default would collect every few megabytes,
+		// which costs a quarter of the calls; this costs some memory instead.
+		debug.SetGCPercent(400)
 	}
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "onceward:", err)
@@ -66,7 +72,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	service := onceward.NewService(store, policies)
 	metrics := ops.NewMetrics()
 	service.OnDecision(metrics.Decided)
-	server, health := rpc.NewServer(service, log, rpc.Config{Reflection: c.reflection})
+	server, health := rpc.NewServer(service, log, rpc.Config{Reflection: c.reflection, Observe: metrics.Handled})
 	readiness := ops.NewReadiness(watched, c.allowEviction, log, func(ready bool) { rpc.SetServing(health, ready) })
 
 	listeners, err := listen(c.listen)

@@ -15,7 +15,7 @@ var applyIfNewer = newScript("apply_if_newer", decisionLogLua, claimRecordLua, e
 // ApplyIfNewer implements onceward.Store.
 func (s *Store) ApplyIfNewer(ctx context.Context, q *onceward.ApplyIfNewerRequest) (onceward.ApplyVerdict, error) {
 	k := s.keys.entity(q.EntityID)
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.text8(requestHash(q.RequestID)[:8]) // what is compared with it is one entity's last request
 	p.text8(q.Version.Encode())

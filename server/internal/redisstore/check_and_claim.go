@@ -25,7 +25,7 @@ var (
 func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequest) (onceward.ClaimVerdict, error) {
 	k := s.keys.claim(q.ClaimID)
 	c := k.call(checkAndClaim)
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.text8(requestHash(q.RequestID))
 	p.millis(q.Lease.Value)
@@ -40,7 +40,7 @@ func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequ
 	p.bool(q.Again)
 	c.args = p.bytes
 	if e := k.entity; e != nil {
-		var p packer
+		p := newPacker()
 		p.text8(q.Event.Version.Encode())
 		p.text16(q.Event.ID)
 		p.text8(q.Event.State)

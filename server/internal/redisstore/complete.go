@@ -29,7 +29,7 @@ func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (once
 	if q.ResultRetention.Set {
 		keep = q.ResultRetention.Value
 	}
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.token(q.Token)
 	p.byte(int(state))
@@ -65,7 +65,7 @@ func (k *claimKeys) order(o *onceward.Ordering) []byte {
 	if k.entity == nil {
 		return nil
 	}
-	var p packer
+	p := newPacker()
 	p.millis(o.Retention)
 	p.text8(k.entity.name)
 	p.rules(o, "")

@@ -19,7 +19,7 @@ func (s *Store) ExtendLease(ctx context.Context, q *onceward.ExtendLeaseRequest)
 	if k.entity != nil {
 		c.script, c.keys = extendLease.ordered, append(c.keys, k.entity.record, k.entity.hold)
 	}
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.token(q.Token)
 	p.millis(q.Lease.Value)

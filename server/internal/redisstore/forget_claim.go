@@ -19,7 +19,7 @@ func (s *Store) ForgetClaim(ctx context.Context, q *onceward.ForgetClaimRequest)
 	if k.entity != nil {
 		c.script, c.keys = forgetClaim.ordered, append(c.keys, k.entity.hold)
 	}
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.subject(q.Policy, q.ClaimID)
 	p.text8(q.Actor)

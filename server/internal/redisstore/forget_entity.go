@@ -15,7 +15,7 @@ var forgetEntity = newScript("forget_entity", decisionLogLua, claimRecordLua, en
 // ForgetEntity implements onceward.Store.
 func (s *Store) ForgetEntity(ctx context.Context, q *onceward.ForgetEntityRequest) (onceward.Entity, error) {
 	k := s.keys.entity(q.EntityID)
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.entityNames(q.Policy, q.EntityID)
 	p.text8(q.Actor)

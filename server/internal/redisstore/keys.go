@@ -25,7 +25,10 @@ const DefaultPrefix = "ow1:"
 // The partition, three hex digits, stands in braces: Redis Cluster hashes only
 // what is between them, so one decision's keys share a slot. With the default
 // prefix the key of a record is 30 bytes, which costs 32 in Redis's allocator.
-type keys struct{ prefix string }
+type keys struct {
+	prefix string
+	of     *[onceward.Partitions]partitionKeys
+}
 
 func checkPrefix(prefix string) error {
 	if !strings.HasPrefix(prefix, DefaultPrefix) {
@@ -35,6 +38,19 @@ func checkPrefix(prefix string) error {
 		return fmt.Errorf("must not contain braces: they mark the partition")
 	}
 	return nil
+}
+
+// partitionKeys are the keys that all records of a partition share.
+type partitionKeys struct{ prefix, progress, parked, flagged, log string }
+
+// newKeys makes what is the same in every call once and for all.
+func newKeys(prefix string) keys {
+	k := keys{prefix: prefix, of: new([onceward.Partitions]partitionKeys)}
+	for p := range k.of {
+		name := k.partition(p)
+		k.of[p] = partitionKeys{name, name + "progress", name + "parked", name + "flagged", name + "log"}
+	}
+	return k
 }
 
 func (k keys) partition(p int) string {
@@ -50,14 +66,14 @@ type claimKeys struct {
 
 func (k keys) claim(id onceward.ClaimID) claimKeys {
 	r := id.Record()
-	p := k.partition(r.Partition)
+	of := &k.of[r.Partition]
 	c := claimKeys{
 		name:     r.Name,
-		record:   p + "c" + r.Name,
-		result:   p + "r" + r.Name,
-		progress: p + "progress",
-		parked:   p + "parked",
-		log:      p + "log",
+		record:   of.prefix + "c" + r.Name,
+		result:   of.prefix + "r" + r.Name,
+		progress: of.progress,
+		parked:   of.parked,
+		log:      of.log,
 	}
 	if id.Entity != "" {
 		e := k.entity(id.EntityOf())
@@ -81,12 +97,12 @@ type entityKeys struct{ name, record, hold, flagged, log string }
 
 func (k keys) entity(id onceward.EntityID) entityKeys {
 	r := id.Record()
-	p := k.partition(r.Partition)
+	of := &k.of[r.Partition]
 	return entityKeys{
 		name:    r.Name,
-		record:  p + "e" + r.Name,
-		hold:    p + "h" + r.Name,
-		flagged: p + "flagged",
-		log:     p + "log",
+		record:  of.prefix + "e" + r.Name,
+		hold:    of.prefix + "h" + r.Name,
+		flagged: of.flagged,
+		log:     of.log,
 	}
 }

@@ -10,7 +10,14 @@ import (
 // rules are what rules_of unpacks: how a namespace orders, and what may come
 // before an event's state.
 func (p *packer) rules(o *onceward.Ordering, state string) {
-	p.byte(map[onceward.Gap]int{onceward.GapIgnore: 0, onceward.GapHold: 1, onceward.GapApply: 2}[o.Gap])
+	switch o.Gap {
+	case onceward.GapHold:
+		p.byte(1)
+	case onceward.GapApply:
+		p.byte(2)
+	default:
+		p.byte(0)
+	}
 	first := ""
 	if o.First != nil {
 		first = string(binary.BigEndian.AppendUint64(nil, *o.First))

@@ -11,6 +11,8 @@ import (
 // and texts with their length before them.
 type packer struct{ bytes []byte }
 
+func newPacker() packer { return packer{make([]byte, 0, 256)} } // most calls fit
+
 func (p *packer) byte(n int)     { p.bytes = append(p.bytes, byte(n)) }
 func (p *packer) uint32(n int)   { p.bytes = binary.BigEndian.AppendUint32(p.bytes, uint32(n)) }
 func (p *packer) token(n int64)  { p.low(7, uint64(n)) }

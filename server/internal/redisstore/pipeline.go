@@ -15,7 +15,7 @@ const (
 
 	// fewest and most are how many exchanges with one node are under way. One
 	// alone would leave Redis idle while its replies are read.
-	fewest, most = 2, 16
+	fewest, most = 1, 16
 
 	// fast and slow are exchanges after which pipelines grow, and shrink.
 	fast, slow = 10 * time.Millisecond, 100 * time.Millisecond
@@ -167,11 +167,14 @@ func (p *pipeline) send(flights []*flight, whole bool) (unseen []*flight, ok boo
 	// a better chance, so that there is time for one exchange only.
 	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
 	defer cancel()
-	texts := map[*script]bool{}
 	cmds := make([]redis.Cmder, len(flights), len(flights)+1)
+	var texts []*script
 	for i, f := range flights {
-		cmds[i] = f.command(ctx, whole && !texts[f.script])
-		texts[f.script] = true
+		text := whole && !slices.Contains(texts, f.script)
+		if text {
+			texts = append(texts, f.script)
+		}
+		cmds[i] = f.command(ctx, text)
 	}
 	var waited *redis.IntCmd
 	if p.replicas > 0 { // WAIT speaks of the writes of its own connection
@@ -234,13 +237,17 @@ func (f *flight) command(ctx context.Context, whole bool) *redis.StringCmd {
 	if whole {
 		args = append(args, "eval", f.script.text)
 	} else {
-		args = append(args, "evalsha", f.script.lua.Hash())
+		args = append(args, "evalsha", f.script.hash)
 	}
 	args = append(args, len(f.keys))
-	for _, k := range f.keys {
-		args = append(args, k)
+	for i := range f.keys {
+		args = append(args, &f.keys[i]) // a pointer: it need not be copied
 	}
-	return redis.NewStringCmd(ctx, append(args, f.argv()...)...)
+	args = append(args, f.args)
+	if f.order != nil {
+		args = append(args, f.order)
+	}
+	return redis.NewStringCmd(ctx, args...)
 }
 
 func (f *flight) argv() []any {

@@ -15,7 +15,7 @@ var reconcileEntity = newScript("reconcile_entity", decisionLogLua, claimRecordL
 // ReconcileEntity implements onceward.Store.
 func (s *Store) ReconcileEntity(ctx context.Context, q *onceward.ReconcileEntityRequest) (onceward.ApplyOutcome, onceward.Entity, error) {
 	k := s.keys.entity(q.EntityID)
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.text8(q.Version.Encode())
 	p.text16(q.Event.ID)

@@ -32,6 +32,10 @@ const (
 	// exchanges, and for what goes alone.
 	connections = 32
 
+	// resp is the version of Redis's protocol, unless the URL says otherwise. The
+	// third has the driver look for notifications before every reply.
+	resp = 2
+
 	// waitTimeout bounds the wait for replicas. Redis looks at such timeouts ten
 	// times a second, so WAIT may take 100 ms longer; within attemptTimeout it
 	// must be over, or the driver sends the script again.
@@ -96,7 +100,7 @@ func Open(mode Mode, url, prefix string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, keys: keys{prefix}, pipelines: map[lane]*pipeline{}}, nil
+	return &Store{client: client, keys: newKeys(prefix), pipelines: map[lane]*pipeline{}}, nil
 }
 
 // LogTo sends what the driver itself has to say to log. It speaks of connections,
@@ -129,7 +133,7 @@ func dial(mode Mode, url string) (redis.UniversalClient, error) {
 		}
 		o.ContextTimeoutEnabled, o.MaxRetries = true, resends
 		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
-		o.PoolSize = cmp.Or(o.PoolSize, connections)
+		o.PoolSize, o.Protocol = cmp.Or(o.PoolSize, connections), cmp.Or(o.Protocol, resp)
 		return redis.NewClient(o), nil
 	case Sentinel:
 		o, err := redis.ParseFailoverURL(url)
@@ -139,7 +143,7 @@ func dial(mode Mode, url string) (redis.UniversalClient, error) {
 		o.ContextTimeoutEnabled, o.MaxRetries = true, resends
 		o.ReplicaOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
-		o.PoolSize = cmp.Or(o.PoolSize, connections)
+		o.PoolSize, o.Protocol = cmp.Or(o.PoolSize, connections), cmp.Or(o.Protocol, resp)
 		return redis.NewFailoverClient(o), nil
 	}
 	o, err := redis.ParseClusterURL(url)
@@ -149,7 +153,7 @@ func dial(mode Mode, url string) (redis.UniversalClient, error) {
 	o.ContextTimeoutEnabled, o.MaxRetries = true, resends
 	o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 	bound(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
-	o.PoolSize = cmp.Or(o.PoolSize, connections)
+	o.PoolSize, o.Protocol = cmp.Or(o.PoolSize, connections), cmp.Or(o.Protocol, resp)
 	return redis.NewClusterClient(o), nil
 }
 

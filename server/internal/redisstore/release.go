@@ -19,7 +19,7 @@ func (s *Store) Release(ctx context.Context, q *onceward.ReleaseRequest) (oncewa
 	if k.entity != nil {
 		c.script, c.keys = release.ordered, append(c.keys, k.entity.hold)
 	}
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.token(q.Token)
 	p.text16(q.Reason)

@@ -16,7 +16,7 @@ var resolveClaim = newClaimScript("resolve_claim", claimReplyLua, resolveClaimLu
 func (s *Store) ResolveClaim(ctx context.Context, q *onceward.ResolveClaimRequest) (onceward.Claim, error) {
 	k := s.keys.claim(q.ClaimID)
 	c := k.call(resolveClaim)
-	var p packer
+	p := newPacker()
 	p.text8(k.name)
 	p.byte(int(q.Resolution))
 	p.text32(string(q.Result))

@@ -14,13 +14,15 @@ import (
 type script struct {
 	name string
 	text string
+	hash any // of the text, as an argument to EVALSHA: converted once
 	lua  *redis.Script
 }
 
 // newScript makes a script of the texts that it consists of, in their order.
 func newScript(name string, texts ...string) *script {
 	text := strings.Join(append([]string{constantsLua}, texts...), "\n")
-	return &script{name: name, text: text, lua: redis.NewScript(text)}
+	lua := redis.NewScript(text)
+	return &script{name: name, text: text, hash: lua.Hash(), lua: lua}
 }
 
 // claimScript is the script of a verb on claims, in two forms: what concerns

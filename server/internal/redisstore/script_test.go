@@ -59,7 +59,7 @@ func TestEveryScriptSaysWhatItTakes(t *testing.T) {
 }
 
 func TestKeysShareTheirPartition(t *testing.T) {
-	k := keys{DefaultPrefix}
+	k := newKeys(DefaultPrefix)
 	got := k.claim(onceward.ClaimID{Namespace: "stripe-live", Key: "evt_1"})
 	want := claimKeys{
 		name:     "Rg66Yg8fLgGopufB6CbP",

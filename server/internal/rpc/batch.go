@@ -2,8 +2,9 @@ package rpc
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
 
 	oncewardv1 "github.com/onceward/onceward/gen/go/onceward/v1"
@@ -14,28 +15,32 @@ const (
 	maxOperations = 1000
 
 	// batchWorkers is how many operations of a batch are under way at once.
-	batchWorkers = 64
+	batchWorkers = 256
 )
 
-// Batch implements the RPC of that name. Operations on one key, or on one entity,
-// share a partition and are carried out one after the other, in request order.
+// Batch implements the RPC of that name. Every operation is the same as its own
+// call; what is on its way at the same time goes to the store together.
+// Operations on one key, or on one entity, are carried out one after the other,
+// in request order.
 func (o *Onceward) Batch(ctx context.Context, in *oncewardv1.BatchRequest) (*oncewardv1.BatchResponse, error) {
 	ops := in.GetOperations()
 	if len(ops) > maxOperations {
 		return nil, o.fail(ctx, onceward.Invalid("operations", "are %d, at most %d are allowed", len(ops), maxOperations))
 	}
 	results := make([]*oncewardv1.OperationResult, len(ops))
-	var g errgroup.Group
-	g.SetLimit(batchWorkers)
-	for _, group := range byPartition(ops) {
-		g.Go(func() error {
-			for _, i := range group {
-				results[i] = o.operate(ctx, ops[i])
+	first, then := inOrder(ops)
+	var taken atomic.Int64
+	var workers sync.WaitGroup
+	for range min(batchWorkers, len(first)) {
+		workers.Go(func() {
+			for n := int(taken.Add(1)); n <= len(first); n = int(taken.Add(1)) {
+				for i := first[n-1]; i != none; i = then[i] {
+					results[i] = o.operate(ctx, ops[i])
+				}
 			}
-			return nil
 		})
 	}
-	g.Wait()
+	workers.Wait()
 	leaveOut(results)
 	return &oncewardv1.BatchResponse{Results: results}, nil
 }
@@ -61,37 +66,49 @@ func leaveOut(results []*oncewardv1.OperationResult) {
 	}
 }
 
-// byPartition groups the indexes of operations by the partition they go to. What
-// names none is refused anyway, wherever it stands.
-func byPartition(ops []*oncewardv1.Operation) map[int][]int {
-	groups := map[int][]int{}
+const none = -1
+
+// inOrder says which operations may start at once, and which one follows each:
+// the next on the same key or entity, or none.
+func inOrder(ops []*oncewardv1.Operation) (first, then []int) {
+	last := make(map[onceward.ClaimID]int, len(ops))
+	first, then = make([]int, 0, len(ops)), make([]int, len(ops))
 	for i, op := range ops {
-		p := partition(op)
-		groups[p] = append(groups[p], i)
+		then[i] = none
+		subject := subject(op)
+		if before, again := last[subject]; again {
+			then[before] = i
+		} else {
+			first = append(first, i)
+		}
+		last[subject] = i
 	}
-	return groups
+	return first, then
 }
 
-func partition(in *oncewardv1.Operation) int {
+// subject is what operations must share to be carried out in order: an entity, or
+// a key where there is none. What names nothing is refused anyway, whenever that is.
+func subject(in *oncewardv1.Operation) onceward.ClaimID {
 	switch op := in.GetOperation().(type) {
 	case *oncewardv1.Operation_CheckAndClaim:
-		return claimPartition(op.CheckAndClaim, op.CheckAndClaim.GetOrder().GetEntity())
+		return subjectOf(op.CheckAndClaim, op.CheckAndClaim.GetOrder().GetEntity())
 	case *oncewardv1.Operation_ApplyIfNewer:
-		return entityID(op.ApplyIfNewer).Record().Partition
+		id := entityID(op.ApplyIfNewer)
+		return onceward.ClaimID{Namespace: id.Namespace, Consumer: id.Consumer, Entity: id.Entity}
 	case *oncewardv1.Operation_Complete:
-		return claimPartition(op.Complete, op.Complete.GetEntity())
+		return subjectOf(op.Complete, op.Complete.GetEntity())
 	case *oncewardv1.Operation_Release:
-		return claimPartition(op.Release, op.Release.GetEntity())
+		return subjectOf(op.Release, op.Release.GetEntity())
 	case *oncewardv1.Operation_ExtendLease:
-		return claimPartition(op.ExtendLease, op.ExtendLease.GetEntity())
+		return subjectOf(op.ExtendLease, op.ExtendLease.GetEntity())
 	}
-	return 0
+	return onceward.ClaimID{}
 }
 
-func claimPartition(in named, entity string) int {
-	id, err := claimID(in, entity)
-	if err != nil {
-		return 0
+func subjectOf(in named, entity string) onceward.ClaimID {
+	id, _ := claimID(in, entity)
+	if entity != "" {
+		id.Key = ""
 	}
-	return id.Record().Partition
+	return id
 }

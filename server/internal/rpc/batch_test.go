@@ -26,7 +26,7 @@ func serve(t *testing.T) (oncewardv1.OncewardServiceClient, *onceward.Service) {
 	store := memstore.New(time.Now)
 	t.Cleanup(func() { store.Close() })
 	service := onceward.NewService(store, onceward.DefaultPolicies())
-	server, _ := NewServer(service, slog.New(slog.NewTextHandler(io.Discard, nil)), Config{})
+	server, _ := NewServer(service, slog.New(slog.NewTextHandler(io.Discard, nil)), Config{Observe: func(string, codes.Code, time.Duration) {}})
 	l := bufconn.Listen(1 << 20)
 	go server.Serve(l)
 	t.Cleanup(server.Stop)

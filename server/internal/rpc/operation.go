@@ -15,11 +15,9 @@ import (
 func (o *Onceward) operate(ctx context.Context, in *oncewardv1.Operation) (out *oncewardv1.OperationResult) {
 	defer func() {
 		if p := recover(); p != nil { // outside the reach of the interceptor that recovers
-			out = failed(recovered(o.log)(ctx, p))
+			out = failed(recovered(ctx, o.log, p))
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, ownDeadline+in.GetCheckAndClaim().GetWait().AsDuration())
-	defer cancel()
 	switch op := in.GetOperation().(type) {
 	case *oncewardv1.Operation_CheckAndClaim:
 		r, err := o.CheckAndClaim(ctx, op.CheckAndClaim)

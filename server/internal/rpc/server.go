@@ -20,15 +20,22 @@ const maxMessage = 8 << 20
 
 // Config is what an operator decides about the gRPC server.
 type Config struct {
-	Reflection bool // serve reflection, v1 and v1alpha
+	Reflection bool    // serve reflection, v1 and v1alpha
+	Observe    Observe // told of every call
 }
+
+// streamWorkers is how many goroutines wait to serve calls: ready ones need not
+// grow a new stack each time. With more calls at once than that, the others get
+// goroutines of their own.
+const streamWorkers = 64
 
 // NewServer returns a gRPC server with the contract's services, health and
 // reflection registered. Health starts as NOT_SERVING.
 func NewServer(s *onceward.Service, log *slog.Logger, c Config) (*grpc.Server, *health.Server) {
 	g := grpc.NewServer(
-		grpc.ChainUnaryInterceptor(Unary(log)...),
-		grpc.ChainStreamInterceptor(Streams(log, s.Draining())...),
+		grpc.UnaryInterceptor(unary(log, c.Observe)),
+		grpc.StreamInterceptor(stream(log, c.Observe, s.Draining())),
+		grpc.NumStreamWorkers(streamWorkers),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime:             5 * time.Second, // a client may ping every ten

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"io"
 	"sync"
 
@@ -39,7 +40,10 @@ func (o *Onceward) Stream(s oncewardv1.OncewardService_StreamServer) error {
 				return <-readErr
 			}
 			inFlight.Go(func() {
-				w.send(&oncewardv1.StreamResponse{Id: in.GetId(), Result: o.operate(s.Context(), in.GetOperation())})
+				op := in.GetOperation() // a stream has no deadline of its own
+				ctx, cancel := context.WithTimeout(s.Context(), ownDeadline+op.GetCheckAndClaim().GetWait().AsDuration())
+				defer cancel()
+				w.send(&oncewardv1.StreamResponse{Id: in.GetId(), Result: o.operate(ctx, op)})
 				<-window
 			})
 		case <-o.service.Draining():
