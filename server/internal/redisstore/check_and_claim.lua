@@ -35,7 +35,8 @@ if not entity_key and one_shot == 0 and audit < LOG_ALL then
   local ms, life = floor(now / 1000), lease + retention
   local record = pack(OPEN, SCHEMA, IN_PROGRESS, 0, now, 1, ms, 0, #owner, owner, #print, print, #request, request, 0, retention, 0,
     0, '', #namespace, namespace, #consumer, consumer, 0, '', 0, '', #key, key, 0, '', 0, '', 0, '')
-  if redis.call('SET', record_key, record, 'PX', life, 'NX') then
+  local set = redis.pcall('SET', record_key, record, 'PX', life, 'NX')
+  if type(set) == 'table' and set.ok then -- in a full store it fails, but known claims have their answer
     local left = redis.call('PTTL', progress)
     local placed = redis.pcall('ZADD', progress, ms + life, member)
     if type(placed) == 'table' then

@@ -11,7 +11,10 @@ import (
 	"github.com/onceward/onceward/server/internal/onceward"
 )
 
-var errUnseen = errors.New("the node forgets every script that it is sent")
+var (
+	errUnseen = errors.New("the node forgets every script that it is sent")
+	errWaited = errors.New("the node answers too slowly")
+)
 
 // lane is where a flight travels: to a node, together with those that ask for as
 // many replicas.
@@ -36,7 +39,7 @@ func (s *Store) run(ctx context.Context, c call, replicas int) (reply, error) {
 
 // start sends a call on its way.
 func (s *Store) start(ctx context.Context, c call, replicas int) *flight {
-	f := &flight{call: c, ctx: ctx, replicas: replicas, landed: make(chan struct{})}
+	f := &flight{call: c, ctx: ctx, since: time.Now(), replicas: replicas, landed: make(chan struct{})}
 	s.depart(f)
 	return f
 }
@@ -117,7 +120,7 @@ func refused(err error) bool {
 // counts on the connection that wrote, so a flight that asks for replicas goes
 // anew, to the node that has the key then.
 func (s *Store) follow(f *flight, why error) {
-	ctx, cancel := context.WithTimeout(f.ctx, callTimeout)
+	ctx, cancel := context.WithDeadline(f.ctx, f.since.Add(callTimeout))
 	defer cancel()
 	if f.replicas == 0 {
 		res, err := f.script.lua.Run(ctx, s.client, f.keys, f.argv()...).Text()

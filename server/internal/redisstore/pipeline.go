@@ -13,9 +13,10 @@ const (
 	// pipelineLength bounds one exchange, so that nobody waits for thousands.
 	pipelineLength = 256
 
-	// fewest and most are how many exchanges with one node are under way. One
-	// alone would leave Redis idle while its replies are read.
-	fewest, most = 1, 16
+	// most is how many exchanges with one node are under way at most. As long as
+	// the node is fast it is one, and another when that one takes longer than
+	// patience.
+	most, patience = 16, 5 * time.Millisecond
 
 	// fast and slow are exchanges after which pipelines grow, and shrink.
 	fast, slow = 10 * time.Millisecond, 100 * time.Millisecond
@@ -42,6 +43,7 @@ type call struct {
 type flight struct {
 	call
 	ctx      context.Context
+	since    time.Time
 	replicas int // that must confirm what it writes
 
 	followers []*flight // have the same call.share and came before it was sent
@@ -70,6 +72,7 @@ type pipeline struct {
 	waiting int                // in the queue, and sharing what is there
 	running int                // exchanges
 	length  int                // of the next one, at most
+	started time.Time          // the last one
 }
 
 // board puts a flight into the queue, or lets it share the answer of one that is
@@ -90,7 +93,7 @@ func (p *pipeline) board(f *flight) bool {
 		p.shared[f.share] = f
 	}
 	p.queue = append(p.queue, f)
-	if p.running < max(fewest, most/p.length) {
+	if p.running < most/p.length || p.running == 0 || p.running < most && f.since.Sub(p.started) > patience {
 		p.running++
 		go p.run()
 	}
@@ -101,8 +104,7 @@ func (p *pipeline) board(f *flight) bool {
 func (p *pipeline) run() {
 	for flights := p.next(); len(flights) > 0; flights = p.next() {
 		start := time.Now()
-		ok := p.exchange(flights)
-		p.adapt(ok, time.Since(start))
+		p.adapt(p.exchange(flights), time.Since(start))
 	}
 }
 
@@ -128,6 +130,7 @@ func (p *pipeline) next() []*flight {
 		p.running--
 		return nil
 	}
+	p.started = time.Now()
 	flights := slices.Clone(p.queue[:n])
 	p.queue = slices.Delete(p.queue, 0, n)
 	for _, f := range flights {
@@ -139,17 +142,10 @@ func (p *pipeline) next() []*flight {
 	return flights
 }
 
-// exchange sends flights in one pipeline, those whose callers are gone left out,
-// and tells whether the node answered. A script that it has not seen goes once
-// more, whole.
+// exchange sends flights in one pipeline and tells whether the node answered. A
+// script that it has not seen goes once more, whole.
 func (p *pipeline) exchange(flights []*flight) (ok bool) {
-	flights = slices.DeleteFunc(flights, func(f *flight) bool {
-		gone := f.ctx.Err() != nil && len(f.followers) == 0
-		if gone {
-			f.land("", f.ctx.Err())
-		}
-		return gone
-	})
+	flights = slices.DeleteFunc(flights, p.tooLate)
 	unseen, ok := p.send(flights, false)
 	if len(unseen) > 0 {
 		unseen, ok = p.send(unseen, true)
@@ -158,6 +154,22 @@ func (p *pipeline) exchange(flights []*flight) (ok bool) {
 		go p.store.follow(f, errUnseen)
 	}
 	return ok
+}
+
+// tooLate lands a flight that nobody waits for any more, or that has waited for
+// as long as a call may take.
+func (p *pipeline) tooLate(f *flight) bool {
+	err := f.ctx.Err()
+	if len(f.followers) > 0 {
+		err = nil // others wait
+	}
+	if err == nil && time.Since(f.since) > callTimeout {
+		err = errWaited
+	}
+	if err != nil {
+		p.store.deliver(f, "", err)
+	}
+	return err != nil
 }
 
 // send gives the flights that the node refused because it has not seen their

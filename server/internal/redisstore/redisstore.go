@@ -25,7 +25,7 @@ const (
 	// exchangeTimeout bounds one exchange of many calls.
 	exchangeTimeout = attemptTimeout + 50*time.Millisecond
 
-	// callTimeout bounds one call by itself, resends counted.
+	// callTimeout bounds one call, its waiting and its resends counted.
 	callTimeout = 1500 * time.Millisecond
 
 	// connections are how many a node gets, unless the URL says otherwise: for the
