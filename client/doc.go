@@ -49,5 +49,6 @@
 // [Client.Complete], [Client.Release], [Client.ExtendLease], [Client.GetClaim],
 // [Client.GetEntity]) are for programs that cannot put their work into one
 // function; [Client.ListEntities] and [Client.ReconcileEntity] are calls for
-// operators.
+// operators. [Client.WithStream] returns a client that makes the same calls over
+// one stream, for programs with many of them at once.
 package client

@@ -39,7 +39,10 @@ type fakeServer struct {
 	list     func(n int, req *oncewardv1.ListEntitiesRequest) (*oncewardv1.ListEntitiesResponse, error)
 	set      func(n int, req *oncewardv1.ReconcileEntityRequest) (*oncewardv1.ReconcileEntityResponse, error)
 
+	stream func(n int, s oncewardv1.OncewardService_StreamServer) error // replaces the usual stream
+
 	mu        sync.Mutex
+	streams   int
 	claims    []*oncewardv1.CheckAndClaimRequest
 	completes []*oncewardv1.CompleteRequest
 	releases  []*oncewardv1.ReleaseRequest
@@ -85,6 +88,13 @@ func (f *fakeServer) ListEntities(_ context.Context, req *oncewardv1.ListEntitie
 
 func (f *fakeServer) ReconcileEntity(_ context.Context, req *oncewardv1.ReconcileEntityRequest) (*oncewardv1.ReconcileEntityResponse, error) {
 	return answer(&f.mu, &f.sets, req, f.set, &oncewardv1.ReconcileEntityResponse{Outcome: client.Applied})
+}
+
+// forget makes f as it was before it was asked.
+func (f *fakeServer) forget() {
+	f.streams = 0
+	f.claims, f.completes, f.releases, f.extends = nil, nil, nil, nil
+	f.applies, f.entities, f.lists, f.sets = nil, nil, nil, nil
 }
 
 func answer[Req, Resp any](mu *sync.Mutex, seen *[]*Req, req *Req, hook func(int, *Req) (*Resp, error), usual *Resp) (*Resp, error) {

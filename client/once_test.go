@@ -41,10 +41,18 @@ func mustNotRun(t *testing.T) client.Func {
 	}
 }
 
-// inBubble runs a test against f in virtual time.
+// inBubble runs a test against f in virtual time, by calls and then over a stream.
 func inBubble(t *testing.T, f *fakeServer, test func(t *testing.T, c *client.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, f.start(t)) })
+	f.forget()
+	t.Run("over a stream", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := f.start(t).WithStream()
+			t.Cleanup(func() { c.Close() })
+			test(t, c)
+		})
+	})
 }
 
 func TestOnce_CompletesWithTheResult(t *testing.T) {

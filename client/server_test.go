@@ -56,6 +56,9 @@ var buildServer = sync.OnceValues(func() (string, error) {
 type realServer struct {
 	target string
 	client *client.Client
+
+	process *os.Process
+	start   func() // again, as it was
 }
 
 func startServer(t *testing.T) *realServer {
@@ -86,13 +89,21 @@ func startServerOn(t *testing.T, redisURL, policies string) *realServer {
 	if err := os.WriteFile(config, []byte(policies), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run(t, binary, "ONCEWARD_REDIS_URL="+redisURL, "ONCEWARD_CONFIG="+config)
+	s.start = func() { s.run(t, binary, "ONCEWARD_REDIS_URL="+redisURL, "ONCEWARD_CONFIG="+config) }
+	s.start()
 	if s.client, err = client.Dial(s.target); err != nil {
 		t.Fatal(err)
+	}
+	if overStreams {
+		s.client = s.client.WithStream()
 	}
 	t.Cleanup(func() { s.client.Close() })
 	return s
 }
+
+// overStreams makes the clients of servers that are started from now on use a
+// stream.
+var overStreams bool
 
 func (s *realServer) run(t *testing.T, binary string, env ...string) {
 	t.Helper()
@@ -104,6 +115,7 @@ func (s *realServer) run(t *testing.T, binary string, env ...string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = cmd.Process
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -112,6 +124,16 @@ func (s *realServer) run(t *testing.T, binary string, env ...string) {
 		}
 	})
 	s.awaitServing(t)
+}
+
+// restart ends the server's process and starts another at the same address.
+func (s *realServer) restart(t *testing.T, end os.Signal) {
+	t.Helper()
+	if err := s.process.Signal(end); err != nil {
+		t.Fatal(err)
+	}
+	s.process.Wait()
+	s.start()
 }
 
 func (s *realServer) awaitServing(t *testing.T) {
