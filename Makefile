@@ -61,3 +61,7 @@ demo: ## push recorded deliveries through a server, with lost replies and killed
 .PHONY: memory
 memory: needs ## measure what a finished claim and an entity cost in Redis, against a plain SET
 	go run ./bench/memory -n 1000000
+
+.PHONY: load
+load: ## run the ghz load configurations against a server and check every answer; REDIS_URL for a real Redis
+	go run ./bench/ghz -redis-url '$(REDIS_URL)'
