@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,31 +16,61 @@ import (
 	"github.com/onceward/onceward/server/internal/redistest"
 )
 
-// BenchmarkCheckAndClaim is 64 callers with keys of their own, on a real Redis.
-// Its allocations are those of the store and the driver.
+// BenchmarkCheckAndClaim is 64 callers with keys of their own, on a real Redis:
+// new keys, and keys of finished claims. Its allocations are those of the store
+// and the driver.
 func BenchmarkCheckAndClaim(b *testing.B) {
 	server := redistest.Start(b).Client()
 	l := lane{mode: redisstore.Standalone, url: "redis://" + server.Options().Addr}
 	s, _ := l.open(b)
-	policy := onceward.DefaultPolicy()
-	before := redisCPU(b, server)
-	b.ReportAllocs()
-	b.SetParallelism(32)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			q := onceward.CheckAndClaimRequest{
-				ClaimID:   onceward.ClaimID{Namespace: "bench", Key: rand.Text()},
-				RequestID: "request",
-				Lease:     onceward.Of(time.Minute),
-				Retention: onceward.Of(time.Hour),
-				Policy:    &policy,
-			}
-			if v, err := s.CheckAndClaim(context.Background(), &q); err != nil || v.Outcome != onceward.Claimed {
-				b.Error(v.Outcome, err)
-			}
+	finished := make([]string, 10_000)
+	for i := range finished {
+		finished[i] = rand.Text()
+		v := claim(b, s, finished[i], onceward.Claimed)
+		_, err := s.Complete(context.Background(), &onceward.CompleteRequest{
+			ClaimID: onceward.ClaimID{Namespace: "bench", Key: finished[i]}, Token: v.Token, Policy: &benchPolicy,
+		})
+		if err != nil {
+			b.Fatal(err)
 		}
+	}
+	var next atomic.Int64
+	for _, bench := range []struct {
+		name string
+		key  func() string
+		want onceward.ClaimOutcome
+	}{
+		{"fresh", rand.Text, onceward.Claimed},
+		{"duplicate", func() string { return finished[int(next.Add(1))%len(finished)] }, onceward.Duplicate},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			before := redisCPU(b, server)
+			b.ReportAllocs()
+			b.SetParallelism(32)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					claim(b, s, bench.key(), bench.want)
+				}
+			})
+			b.ReportMetric((redisCPU(b, server)-before)/float64(b.N)*1e6, "redis-us/op")
+		})
+	}
+}
+
+var benchPolicy = onceward.DefaultPolicy()
+
+func claim(b *testing.B, s *redisstore.Store, key string, want onceward.ClaimOutcome) onceward.ClaimVerdict {
+	v, err := s.CheckAndClaim(context.Background(), &onceward.CheckAndClaimRequest{
+		ClaimID:   onceward.ClaimID{Namespace: "bench", Key: key},
+		RequestID: "request",
+		Lease:     onceward.Of(time.Minute),
+		Retention: onceward.Of(time.Hour),
+		Policy:    &benchPolicy,
 	})
-	b.ReportMetric((redisCPU(b, server)-before)/float64(b.N)*1e6, "redis-us/op")
+	if err != nil || v.Outcome != want {
+		b.Errorf("%s, %v", v.Outcome, err)
+	}
+	return v
 }
 
 // redisCPU is the processor time that a Redis has used, in seconds.

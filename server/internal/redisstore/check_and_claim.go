@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/onceward/onceward/server/internal/onceward"
 )
@@ -25,20 +28,19 @@ var (
 func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequest) (onceward.ClaimVerdict, error) {
 	k := s.keys.claim(q.ClaimID)
 	c := k.call(checkAndClaim)
+	fresh := ""
+	if k.entity == nil && !q.Final && !q.Policy.Logs(true) {
+		fresh = strconv.FormatInt(onceward.Millis(q.Lease.Value+q.Retention.Value), 10)
+	}
 	p := newPacker()
-	p.text8(k.name)
-	p.text8(requestHash(q.RequestID))
 	p.millis(q.Lease.Value)
 	p.millis(q.Retention.Value)
-	p.text8(q.Fingerprint)
-	p.text8(q.Owner)
 	p.uint32(q.Policy.MaxAttempts)
 	p.bool(q.Policy.OnStartedTakeover == onceward.TakeoverReconcile)
 	p.bool(q.Final)
-	p.subject(q.Policy, q.ClaimID)
 	p.audit(q.Policy)
 	p.bool(q.Again)
-	c.args = p.bytes
+	c.args = []any{k.name, fresh, recordEnd(q), p.bytes}
 	if e := k.entity; e != nil {
 		p := newPacker()
 		p.text8(q.Event.Version.Encode())
@@ -47,7 +49,7 @@ func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequ
 		p.millis(q.Policy.Ordering.Retention)
 		p.text8(e.name)
 		p.rules(&q.Policy.Ordering, q.Event.State)
-		c.order = p.bytes
+		c.args = append(c.args, p.bytes)
 	}
 	if !q.Policy.Logs(true) {
 		c.share, c.answersAll = k.record+q.Fingerprint, duplicateForAll
@@ -56,11 +58,54 @@ func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequ
 	if err != nil {
 		return onceward.ClaimVerdict{}, err
 	}
+	if strings.HasPrefix(r.left, freshReply) {
+		return r.freshClaim(q)
+	}
 	v, err := r.claimVerdict()
 	if k.entity == nil || v.Outcome != onceward.Claimed && v.Outcome != onceward.OutOfOrder {
 		v.Entity = nil
 	}
 	return v, err
+}
+
+// recordEnd is a fresh claim's record from the owner on; see constants.lua.
+func recordEnd(q *onceward.CheckAndClaimRequest) []byte {
+	p := newPacker()
+	p.text8(q.Owner)
+	p.text8(q.Fingerprint)
+	p.text8(requestHash(q.RequestID))
+	p.low(3, 0) // nobody's lease ran out
+	p.millis(q.Retention.Value)
+	p.low(3, 0) // all attempts count
+	p.text8("") // previous owner
+	p.text8(q.Namespace)
+	p.text8(q.Consumer)
+	p.text16("") // reason
+	p.text16(q.Policy.Readable(q.Entity))
+	p.text16(q.Policy.Readable(q.Key))
+	p.text8("")  // version,
+	p.text8("")  // state
+	p.text16("") // and id of an ordered claim's event
+	return p.bytes
+}
+
+// freshReply starts the short reply for a claim that nobody had before: what else
+// there is to tell, the request says.
+const freshReply = "\x00"
+
+func (r *reply) freshClaim(q *onceward.CheckAndClaimRequest) (onceward.ClaimVerdict, error) {
+	r.take(len(freshReply))
+	token := r.int(7)
+	now := time.UnixMicro(token)
+	lease := now.Add(q.Lease.Value)
+	return onceward.ClaimVerdict{
+		Outcome:        onceward.Claimed,
+		Token:          token,
+		Attempt:        1,
+		LeaseExpiresAt: lease,
+		RetainedUntil:  lease.Add(q.Retention.Value),
+		FirstClaimedAt: now.Truncate(time.Millisecond),
+	}, r.end()
 }
 
 // duplicateForAll tells whether a reply says of a finished claim what anyone

@@ -2,12 +2,15 @@
 -- ordered and final ones. Go puts this file after check_and_claim.lua and what it
 -- needs; it is no script of its own.
 
-local STILL_IN_PROGRESS, DUPLICATE, CONFLICT, ALREADY_FAILED, IS_PARKED, NEEDS_RECONCILE, OUT_OF_ORDER = 2, 3, 4, 5, 6, 7, 8
+local STILL_IN_PROGRESS, CONFLICT, ALREADY_FAILED, IS_PARKED, NEEDS_RECONCILE, OUT_OF_ORDER = 2, 4, 5, 6, 7, 8
+local entity_key, hold_key, flagged = KEYS[6], KEYS[7], KEYS[8]
 local ordered = entity_key ~= nil
+local owner, print, request, _, _, _, _, namespace, consumer, _, entity, key = unpack('>Bc0Bc0Bc0I3I6I3Bc0Bc0Bc0Hc0Hc0Hc0', ARGV[3])
+local lease, retention, most, reconcile, one_shot, audit, again = unpack('>I6I6I4BBBB', ARGV[4])
 local event, rules, e = { version = '', id = '', state = '' }, nil, nil
 local entity_retention, entity_member, rules_at
 if ordered then
-  event.version, event.id, event.state, entity_retention, entity_member, rules_at = unpack('>Bc0Hc0Bc0I6Bc0', ARGV[2])
+  event.version, event.id, event.state, entity_retention, entity_member, rules_at = unpack('>Bc0Hc0Bc0I6Bc0', ARGV[5])
 end
 
 local r = load(record_key)
@@ -48,7 +51,7 @@ end
 -- read_entity loads what an ordered claim is judged by. What it may write to
 -- later must be of the right type now.
 local function read_entity()
-  rules = rules_of(ARGV[2], rules_at)
+  rules = rules_of(ARGV[5], rules_at)
   redis.call('ZCARD', progress)
   redis.call('ZCARD', flagged)
   e = load_entity(entity_key, namespace, consumer, entity)

@@ -42,8 +42,7 @@ func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (once
 	p.text32(string(q.Result))
 	p.subject(q.Policy, q.ClaimID)
 	p.audit(q.Policy)
-	c.args = p.bytes
-	c.order = k.order(&q.Policy.Ordering)
+	c.args = k.order([]any{p.bytes}, &q.Policy.Ordering)
 	r, err := s.write(ctx, q.Policy, c)
 	if err != nil {
 		return onceward.Settlement{}, resultOutlives(err)
@@ -60,16 +59,17 @@ func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (once
 	return v, r.end()
 }
 
-// order is what the scripts that finish a claim need of its entity, if it has one.
-func (k *claimKeys) order(o *onceward.Ordering) []byte {
+// order adds what the scripts that finish a claim need of its entity, if it has
+// one.
+func (k *claimKeys) order(args []any, o *onceward.Ordering) []any {
 	if k.entity == nil {
-		return nil
+		return args
 	}
 	p := newPacker()
 	p.millis(o.Retention)
 	p.text8(k.entity.name)
 	p.rules(o, "")
-	return p.bytes
+	return append(args, p.bytes)
 }
 
 // resultOutlives recognises the script's refusal of a result retention.

@@ -26,7 +26,7 @@ func (s *Store) ExtendLease(ctx context.Context, q *onceward.ExtendLeaseRequest)
 	p.bool(q.EffectStarted)
 	p.subject(q.Policy, q.ClaimID)
 	p.audit(q.Policy)
-	c.args = p.bytes
+	c.args = []any{p.bytes}
 	r, err := s.write(ctx, q.Policy, c)
 	if err != nil {
 		return onceward.Settlement{}, err

@@ -123,7 +123,7 @@ func (s *Store) follow(f *flight, why error) {
 	ctx, cancel := context.WithDeadline(f.ctx, f.since.Add(callTimeout))
 	defer cancel()
 	if f.replicas == 0 {
-		res, err := f.script.lua.Run(ctx, s.client, f.keys, f.argv()...).Text()
+		res, err := f.script.lua.Run(ctx, s.client, f.keys, f.args...).Text()
 		s.deliver(f, res, err)
 		return
 	}

@@ -24,6 +24,6 @@ func (s *Store) ForgetClaim(ctx context.Context, q *onceward.ForgetClaimRequest)
 	p.subject(q.Policy, q.ClaimID)
 	p.text8(q.Actor)
 	p.text16(q.Act.Reason)
-	c.args = p.bytes
+	c.args = []any{p.bytes}
 	return s.claimNow(ctx, q.ClaimID, c, q.Policy.MinReplicas)
 }

@@ -20,5 +20,5 @@ func (s *Store) ForgetEntity(ctx context.Context, q *onceward.ForgetEntityReques
 	p.entityNames(q.Policy, q.EntityID)
 	p.text8(q.Actor)
 	p.text16(q.Act.Reason)
-	return s.entityNow(ctx, call{script: forgetEntity, keys: []string{k.record, k.flagged, k.log}, args: p.bytes}, q.Policy.MinReplicas)
+	return s.entityNow(ctx, call{script: forgetEntity, keys: []string{k.record, k.flagged, k.log}, args: []any{p.bytes}}, q.Policy.MinReplicas)
 }

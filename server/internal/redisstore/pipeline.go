@@ -30,8 +30,7 @@ const (
 type call struct {
 	script *script
 	keys   []string
-	args   []byte // ARGV[1]
-	order  []byte // ARGV[2]; nil: none
+	args   []any
 
 	// share tells calls that may have one answer; "": none. answersAll tells
 	// whether a reply is an answer to all of them.
@@ -245,7 +244,7 @@ func (s *Store) deliver(f *flight, reply string, err error) {
 
 // command is the flight as Redis takes it.
 func (f *flight) command(ctx context.Context, whole bool) *redis.StringCmd {
-	args := make([]any, 0, 5+len(f.keys))
+	args := make([]any, 0, 3+len(f.keys)+len(f.args))
 	if whole {
 		args = append(args, "eval", f.script.text)
 	} else {
@@ -255,16 +254,5 @@ func (f *flight) command(ctx context.Context, whole bool) *redis.StringCmd {
 	for i := range f.keys {
 		args = append(args, &f.keys[i]) // a pointer: it need not be copied
 	}
-	args = append(args, f.args)
-	if f.order != nil {
-		args = append(args, f.order)
-	}
-	return redis.NewStringCmd(ctx, args...)
-}
-
-func (f *flight) argv() []any {
-	if f.order == nil {
-		return []any{f.args}
-	}
-	return []any{f.args, f.order}
+	return redis.NewStringCmd(ctx, append(args, f.args...)...)
 }

@@ -27,7 +27,7 @@ func (s *Store) Release(ctx context.Context, q *onceward.ReleaseRequest) (oncewa
 	p.bool(q.Park)
 	p.subject(q.Policy, q.ClaimID)
 	p.audit(q.Policy)
-	c.args = p.bytes
+	c.args = []any{p.bytes}
 	r, err := s.write(ctx, q.Policy, c)
 	if err != nil {
 		return onceward.Settlement{}, err

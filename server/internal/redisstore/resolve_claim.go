@@ -24,7 +24,6 @@ func (s *Store) ResolveClaim(ctx context.Context, q *onceward.ResolveClaimReques
 	p.subject(q.Policy, q.ClaimID)
 	p.text8(q.Actor)
 	p.text16(q.Act.Reason)
-	c.args = p.bytes
-	c.order = k.order(&q.Policy.Ordering)
+	c.args = k.order([]any{p.bytes}, &q.Policy.Ordering)
 	return s.claimNow(ctx, q.ClaimID, c, q.Policy.MinReplicas)
 }
