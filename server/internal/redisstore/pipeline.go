@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -99,9 +100,14 @@ func (p *pipeline) board(f *flight) bool {
 	return true
 }
 
-// run sends what waits until nothing does.
+// run sends what waits until nothing does. It lets others go first each time: who
+// is about to board then travels along.
 func (p *pipeline) run() {
-	for flights := p.next(); len(flights) > 0; flights = p.next() {
+	for runtime.Gosched(); ; runtime.Gosched() {
+		flights := p.next()
+		if len(flights) == 0 {
+			return
+		}
 		start := time.Now()
 		p.adapt(p.exchange(flights), time.Since(start))
 	}

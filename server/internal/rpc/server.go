@@ -42,8 +42,8 @@ func NewServer(s *onceward.Service, log *slog.Logger, c Config) (*grpc.Server, *
 			PermitWithoutStream: true,
 		}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
-			MaxConnectionAge:      30 * time.Minute, // grpc-go adds a jitter of 10 %
-			MaxConnectionAgeGrace: time.Minute,
+			MaxConnectionAge:      30 * time.Minute,        // grpc-go adds a jitter of 10 %
+			MaxConnectionAgeGrace: streamAge + streamAge/5, // until its last stream has ended by itself
 		}),
 	)
 	h := health.NewServer()

@@ -3,7 +3,9 @@ package rpc
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -15,20 +17,26 @@ import (
 // the client does not take count too, so that neither side queues without bound.
 const streamWindow = 256
 
-// Stream implements the RPC of that name. When the service drains, it reads no
-// further, answers what is in flight and ends with UNAVAILABLE, so that the
-// client reconnects elsewhere.
+// streamAge is how long a stream lives, plus up to a tenth: its connection is
+// closed at some age, and must find no stream that it would cut.
+const streamAge = 10 * time.Minute
+
+// Stream implements the RPC of that name. When the service drains, or the stream
+// is old, it reads no further, answers what is in flight and ends with
+// UNAVAILABLE, so that the client reconnects, maybe elsewhere.
 func (o *Onceward) Stream(s oncewardv1.OncewardService_StreamServer) error {
 	w := &streamWriter{stream: s}
 	requests, readErr := receive(s)
 	window := make(chan struct{}, streamWindow)
+	old := time.NewTimer(streamAge + rand.N(streamAge/10))
+	defer old.Stop()
 	var inFlight sync.WaitGroup
 	defer inFlight.Wait()
 	for {
 		select {
 		case window <- struct{}{}:
 		case <-s.Context().Done():
-			return s.Context().Err()
+			return status.FromContextError(s.Context().Err()).Err()
 		}
 		select {
 		case in, open := <-requests:
@@ -49,8 +57,11 @@ func (o *Onceward) Stream(s oncewardv1.OncewardService_StreamServer) error {
 		case <-o.service.Draining():
 			inFlight.Wait()
 			return status.Error(codes.Unavailable, "the server is stopping: reconnect")
+		case <-old.C:
+			inFlight.Wait()
+			return status.Error(codes.Unavailable, "the stream is old: reconnect")
 		case <-s.Context().Done():
-			return s.Context().Err()
+			return status.FromContextError(s.Context().Err()).Err()
 		}
 	}
 }
@@ -73,7 +84,7 @@ func receive(s oncewardv1.OncewardService_StreamServer) (<-chan *oncewardv1.Stre
 			select {
 			case requests <- in:
 			case <-s.Context().Done():
-				failed <- s.Context().Err()
+				failed <- status.FromContextError(s.Context().Err()).Err()
 				return
 			}
 		}

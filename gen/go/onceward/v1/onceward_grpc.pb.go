@@ -297,10 +297,12 @@ type OncewardServiceClient interface {
 	//
 	// An operation that fails has its error as its result; the stream goes on.
 	// The number of operations in flight is bounded: the server reads no further
-	// until results are taken, so a client must receive while it sends. After the
-	// client has closed its side the remaining results are sent and the stream
-	// ends with OK. A server also ends streams, to balance load or to stop. When
-	// a stream breaks, the outcome of what was not answered is unknown: send it
+	// until results are taken, so a client must receive while it sends. A
+	// CheckAndClaim that waits keeps its place meanwhile: do not fill the stream
+	// with claims that wait for a Complete behind them. A message above 8 MiB ends
+	// the stream with RESOURCE_EXHAUSTED. After the client has closed its side the remaining results are sent and the stream ends with OK.
+	// A server also ends streams, with UNAVAILABLE, when they are old or it stops:
+	// what is in flight is answered before. When a stream breaks, the outcome of what was not answered is unknown: send it
 	// again on a new stream, with the same request_id or fencing token.
 	Stream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamRequest, StreamResponse], error)
 }
@@ -662,10 +664,12 @@ type OncewardServiceServer interface {
 	//
 	// An operation that fails has its error as its result; the stream goes on.
 	// The number of operations in flight is bounded: the server reads no further
-	// until results are taken, so a client must receive while it sends. After the
-	// client has closed its side the remaining results are sent and the stream
-	// ends with OK. A server also ends streams, to balance load or to stop. When
-	// a stream breaks, the outcome of what was not answered is unknown: send it
+	// until results are taken, so a client must receive while it sends. A
+	// CheckAndClaim that waits keeps its place meanwhile: do not fill the stream
+	// with claims that wait for a Complete behind them. A message above 8 MiB ends
+	// the stream with RESOURCE_EXHAUSTED. After the client has closed its side the remaining results are sent and the stream ends with OK.
+	// A server also ends streams, with UNAVAILABLE, when they are old or it stops:
+	// what is in flight is answered before. When a stream breaks, the outcome of what was not answered is unknown: send it
 	// again on a new stream, with the same request_id or fencing token.
 	Stream(grpc.BidiStreamingServer[StreamRequest, StreamResponse]) error
 	mustEmbedUnimplementedOncewardServiceServer()
