@@ -145,10 +145,8 @@ func (s *Store) follow(f *flight, why error) {
 
 // sendAlone sends a flight and WAIT, whole.
 func (f *flight) sendAlone(ctx context.Context, node *redis.Client) (string, error) {
-	pipe := node.Pipeline()
 	cmd, waited := f.command(ctx, true), redis.NewIntCmd(ctx, "wait", f.replicas, waitTimeout.Milliseconds())
-	pipe.BatchProcess(ctx, cmd, waited)
-	pipe.Exec(ctx)
+	sendAll(ctx, node, []redis.Cmder{cmd, waited})
 	if cmd.Err() != nil {
 		return "", cmd.Err() // WAIT's own failure is no news where the script failed
 	}

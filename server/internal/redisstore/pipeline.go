@@ -14,6 +14,10 @@ const (
 	// pipelineLength bounds one exchange, so that nobody waits for thousands.
 	pipelineLength = 256
 
+	// pipelineBytes bounds what is sent in one exchange of more than one call: it
+	// must be over within attemptTimeout, and many large results would not be.
+	pipelineBytes = 1 << 20
+
 	// most is how many exchanges with one node are under way at most. As long as
 	// the node is fast it is one, and another when that one takes longer than
 	// patience.
@@ -108,6 +112,10 @@ func (p *pipeline) run() {
 		if len(flights) == 0 {
 			return
 		}
+		flights = slices.DeleteFunc(flights, p.tooLate)
+		if len(flights) == 0 {
+			continue // that tells nothing of the node
+		}
 		start := time.Now()
 		p.adapt(p.exchange(flights), time.Since(start))
 	}
@@ -130,7 +138,12 @@ func (p *pipeline) adapt(ok bool, took time.Duration) {
 func (p *pipeline) next() []*flight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := min(len(p.queue), p.length)
+	n := 0
+	for bytes := 0; n < min(len(p.queue), p.length); n++ {
+		if bytes += p.queue[n].bytes(); n > 0 && bytes > pipelineBytes {
+			break
+		}
+	}
 	if n == 0 {
 		p.running--
 		return nil
@@ -144,13 +157,16 @@ func (p *pipeline) next() []*flight {
 			delete(p.shared, f.share)
 		}
 	}
+	if len(p.queue) > 0 && p.running < most/p.length { // pipelines have become shorter
+		p.running++
+		go p.run()
+	}
 	return flights
 }
 
 // exchange sends flights in one pipeline and tells whether the node answered. A
 // script that it has not seen goes once more, whole.
 func (p *pipeline) exchange(flights []*flight) (ok bool) {
-	flights = slices.DeleteFunc(flights, p.tooLate)
 	unseen, ok := p.send(flights, false)
 	if len(unseen) > 0 {
 		unseen, ok = p.send(unseen, true)
@@ -198,9 +214,7 @@ func (p *pipeline) send(flights []*flight, whole bool) (unseen []*flight, ok boo
 		waited = redis.NewIntCmd(ctx, "wait", p.replicas, waitTimeout.Milliseconds())
 		cmds = append(cmds, waited)
 	}
-	pipe := p.node.Pipeline()
-	pipe.BatchProcess(ctx, cmds...)
-	pipe.Exec(ctx) // each command tells for itself
+	sendAll(ctx, p.node, cmds)
 	ok = true
 	for i, f := range flights {
 		cmd := cmds[i].(*redis.StringCmd)
@@ -220,6 +234,21 @@ func (p *pipeline) send(flights []*flight, whole bool) (unseen []*flight, ok boo
 	}
 	return unseen, ok
 }
+
+// sendAll sends commands in one pipeline; each tells for itself how it went. Where
+// Redis refuses the connection, the driver tells none of them: none was sent then.
+func sendAll(ctx context.Context, node *redis.Client, cmds []redis.Cmder) {
+	pipe := node.Pipeline()
+	pipe.BatchProcess(ctx, cmds...)
+	_, err := pipe.Exec(ctx)
+	if err != nil && !slices.ContainsFunc(cmds, failed) {
+		for _, cmd := range cmds {
+			cmd.SetErr(err)
+		}
+	}
+}
+
+func failed(cmd redis.Cmder) bool { return cmd.Err() != nil }
 
 // confirmed tells whether the replicas have what was written.
 func confirmed(waited *redis.IntCmd, asked int) error {
@@ -246,6 +275,19 @@ func (s *Store) deliver(f *flight, reply string, err error) {
 		}
 	}
 	f.land(reply, err)
+}
+
+// bytes is how large the call's arguments are.
+func (c *call) bytes() (n int) {
+	for _, a := range c.args {
+		switch a := a.(type) {
+		case []byte:
+			n += len(a)
+		case string:
+			n += len(a)
+		}
+	}
+	return n
 }
 
 // command is the flight as Redis takes it.

@@ -28,6 +28,7 @@ type Proxy struct {
 	hangUp    bool
 	swallowed int
 	heldBack  int
+	delay     time.Duration
 }
 
 // StartProxy starts a proxy before the Redis at target; it ends with tb.
@@ -69,6 +70,13 @@ func (p *Proxy) HeldBack() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.heldBack
+}
+
+// Delay makes whatever Redis answers arrive later by d.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
 }
 
 // Hold makes the proxy a black hole: connections are accepted, nothing passes.
@@ -181,6 +189,14 @@ func (p *Proxy) replyGate() <-chan struct{} {
 	return p.answering
 }
 
+// late lets the delay pass.
+func (p *Proxy) late() {
+	p.mu.Lock()
+	d := p.delay
+	p.mu.Unlock()
+	time.Sleep(d)
+}
+
 // link is one client's connection. The driver waits for each reply before it
 // sends the next command, so one note of what was asked is enough.
 type link struct {
@@ -224,6 +240,7 @@ func (l *link) answers() {
 			<-l.p.replyGate()
 		}
 		<-l.p.gate()
+		l.p.late()
 		if _, err := l.client.Write(buf[:n]); err != nil {
 			return
 		}
