@@ -65,3 +65,7 @@ memory: needs ## measure what a finished claim and an entity cost in Redis, agai
 .PHONY: load
 load: ## run the ghz load configurations against a server and check every answer; REDIS_URL for a real Redis
 	go run ./bench/ghz -redis-url '$(REDIS_URL)'
+
+.PHONY: bench
+bench: needs ## measure against an empty call, a naive service and Redis alone; ARGS='-keys' or ARGS='-soak 10m' for the other stages
+	go run ./bench $(ARGS)
