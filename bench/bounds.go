@@ -54,7 +54,7 @@ func atLeast(what string, least float64, is spread) bound {
 }
 
 func atMost(what string, most float64, is spread) bound {
-	return bound{fmt.Sprintf("%s at most %g", what, most), is, is.Median <= most}
+	return bound{fmt.Sprintf("%s at most %g", what, most), is, is.Median <= most && is.Median > 0} // 0 was not measured
 }
 
 func bounds(all []series) []bound {

@@ -56,8 +56,8 @@ type start func(ctx context.Context, t *target) (load.Call, error)
 
 func echo(_ context.Context, t *target) (load.Call, error) {
 	return func(ctx context.Context, caller int) (int, error) {
-		_, err := healthpb.NewHealthClient(t.conns[caller%len(t.conns)]).Check(ctx, &healthpb.HealthCheckRequest{})
-		return 1, err
+		r, err := healthpb.NewHealthClient(t.conns[caller%len(t.conns)]).Check(ctx, &healthpb.HealthCheckRequest{})
+		return 1, expect(r.GetStatus(), healthpb.HealthCheckResponse_SERVING, err)
 	}, nil
 }
 
@@ -118,10 +118,13 @@ func sequence(n uint64) *oncewardv1.Version {
 func apply(_ context.Context, t *target) (load.Call, error) {
 	return func(ctx context.Context, caller int) (int, error) {
 		n := counter.Add(1)
-		_, err := t.client(caller).ApplyIfNewer(ctx, &oncewardv1.ApplyIfNewerRequest{
+		r, err := t.client(caller).ApplyIfNewer(ctx, &oncewardv1.ApplyIfNewerRequest{
 			Namespace: "bench", Entity: "entity-" + strconv.FormatUint(n%10_000, 10), Version: sequence(n), RequestId: newKey()[32:],
 		})
-		return 1, err
+		if r.GetOutcome() == oncewardv1.ApplyOutcome_APPLY_OUTCOME_STALE {
+			return 1, err
+		}
+		return 1, expect(r.GetOutcome(), oncewardv1.ApplyOutcome_APPLY_OUTCOME_APPLIED, err)
 	}, nil
 }
 
@@ -145,8 +148,13 @@ func (t *target) batch(ctx context.Context, caller int, ops []*oncewardv1.Operat
 	if err != nil {
 		return nil, err
 	}
+	if len(r.GetResults()) != len(ops) {
+		return nil, fmt.Errorf("%d results of %d operations", len(r.GetResults()), len(ops))
+	}
 	for i, result := range r.GetResults() {
 		switch {
+		case result.GetResult() == nil:
+			return nil, fmt.Errorf("operation %d has no result", i)
 		case result.GetError() != nil:
 			return nil, fmt.Errorf("operation %d: %s", i, result.GetError().GetMessage())
 		case result.GetCheckAndClaim() != nil && result.GetCheckAndClaim().GetOutcome() != claimed:

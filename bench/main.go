@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -61,7 +62,18 @@ func parse(args []string) (o options, err error) {
 	fs.BoolVar(&o.strict, "strict", false, "fail if a bound is not met")
 	fs.StringVar(&o.json, "json", "", "write all figures to this `file`")
 	fs.StringVar(&o.svg, "svg", "", "draw throughput and latency into this `file`")
-	return o, fs.Parse(args)
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	for name := range strings.SplitSeq(o.only, ",") {
+		if known := func(s scenario) bool { return s.name == name }; name != "" && !slices.ContainsFunc(scenarios, known) {
+			return o, fmt.Errorf("-only: there is no scenario %q", name)
+		}
+	}
+	if o.rounds < 1 || o.strict && o.only != "" {
+		return o, errors.New("-rounds must be at least 1, and -strict needs all scenarios")
+	}
+	return o, nil
 }
 
 // report is all that a run measured.
