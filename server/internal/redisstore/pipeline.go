@@ -264,7 +264,7 @@ func confirmed(waited *redis.IntCmd, asked int) error {
 // not suit travels on alone.
 func (s *Store) deliver(f *flight, reply string, err error) {
 	if len(f.followers) > 0 {
-		suits := err == nil && f.answersAll(reply) || err != nil && f.ctx.Err() == nil
+		suits := err == nil && f.answersAll(reply) || err != nil && err != errWaited && f.ctx.Err() == nil
 		for _, other := range f.followers {
 			if suits {
 				other.land(reply, err)
