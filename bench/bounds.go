@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"text/tabwriter"
-	"time"
 )
 
 // spread is the middle of several measurements, and how far they lie apart.
@@ -40,7 +39,18 @@ func find(all []series, name string) []sample {
 
 func rate(s *sample) float64 { return s.PerSecond }
 func cpu(s *sample) float64  { return s.CPU }
+func p50(s *sample) float64  { return s.P50.Seconds() }
 func p99(s *sample) float64  { return s.P99.Seconds() }
+func p999(s *sample) float64 { return s.P999.Seconds() }
+
+// median is that of all rounds.
+func (s *series) median(of func(*sample) float64) float64 {
+	var v []float64
+	for i := range s.Samples {
+		v = append(v, of(&s.Samples[i]))
+	}
+	return spreadOf(v).Median
+}
 
 // bound is what a figure must reach, and what it was.
 type bound struct {
@@ -91,20 +101,10 @@ func printTable(w io.Writer, all []series) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "scenario\tper second\tto echo\tto naive\tp50\tp99\tp99.9\tservice us\tRedis us\tload us\t")
 	for _, s := range all {
-		median := func(of func(*sample) float64) float64 {
-			var v []float64
-			for i := range s.Samples {
-				v = append(v, of(&s.Samples[i]))
-			}
-			return spreadOf(v).Median
-		}
-		ms := func(of func(*sample) time.Duration) string {
-			return fmt.Sprintf("%.2f ms", 1000*median(func(s *sample) float64 { return of(s).Seconds() }))
-		}
-		fmt.Fprintf(t, "%s\t%.0f\t%.2f\t%.2f\t%s\t%s\t%s\t%.1f\t%.1f\t%.1f\t\n", s.Name, median(rate),
-			ratio(all, s.Name, "echo", rate).Median, ratio(all, s.Name, "naive", rate).Median,
-			ms(func(s *sample) time.Duration { return s.P50 }), ms(func(s *sample) time.Duration { return s.P99 }), ms(func(s *sample) time.Duration { return s.P999 }),
-			median(func(s *sample) float64 { return s.ServiceCPU }), median(func(s *sample) float64 { return s.RedisCPU }), median(func(s *sample) float64 { return s.OwnCPU }))
+		ms := func(of func(*sample) float64) string { return fmt.Sprintf("%.2f ms", 1000*s.median(of)) }
+		fmt.Fprintf(t, "%s\t%.0f\t%.2f\t%.2f\t%s\t%s\t%s\t%.1f\t%.1f\t%.1f\t\n", s.Name, s.median(rate),
+			ratio(all, s.Name, "echo", rate).Median, ratio(all, s.Name, "naive", rate).Median, ms(p50), ms(p99), ms(p999),
+			s.median(func(s *sample) float64 { return s.ServiceCPU }), s.median(func(s *sample) float64 { return s.RedisCPU }), s.median(func(s *sample) float64 { return s.OwnCPU }))
 	}
 	t.Flush()
 	fmt.Fprintln(w)

@@ -43,6 +43,16 @@ func claimOp(q *oncewardv1.CheckAndClaimRequest) *oncewardv1.Operation {
 	return &oncewardv1.Operation{Operation: &oncewardv1.Operation_CheckAndClaim{CheckAndClaim: q}}
 }
 
+// claims are n claims of fresh keys, each as adjust leaves it.
+func claims(n int, adjust func(*oncewardv1.CheckAndClaimRequest)) (ops []*oncewardv1.Operation) {
+	for range n {
+		q := request(newKey())
+		adjust(q)
+		ops = append(ops, claimOp(q))
+	}
+	return ops
+}
+
 // expect is an error where an answer is not what it must be.
 func expect(got, want fmt.Stringer, err error) error {
 	if err == nil && got.String() != want.String() {
@@ -132,11 +142,7 @@ func apply(_ context.Context, t *target) (load.Call, error) {
 func batch(size int) start {
 	return func(_ context.Context, t *target) (load.Call, error) {
 		return func(ctx context.Context, caller int) (int, error) {
-			ops := make([]*oncewardv1.Operation, size)
-			for i := range ops {
-				ops[i] = claimOp(request(newKey()))
-			}
-			_, err := t.batch(ctx, caller, ops)
+			_, err := t.batch(ctx, caller, claims(size, func(*oncewardv1.CheckAndClaimRequest) {}))
 			return size, err
 		}, nil
 	}
@@ -169,13 +175,9 @@ const largestBatch = 1000
 // finish makes n claims and completes them, and gives their keys.
 func finish(ctx context.Context, t *target, n int) (keys []string, err error) {
 	for len(keys) < n {
-		var claims, completions []*oncewardv1.Operation
+		var completions []*oncewardv1.Operation
 		first := len(keys)
-		for range min(largestBatch, n-first) {
-			q := request(newKey())
-			claims, keys = append(claims, claimOp(q)), append(keys, q.GetKey())
-		}
-		results, err := t.batch(ctx, 0, claims)
+		results, err := t.batch(ctx, 0, claims(min(largestBatch, n-first), func(q *oncewardv1.CheckAndClaimRequest) { keys = append(keys, q.GetKey()) }))
 		if err != nil {
 			return nil, err
 		}

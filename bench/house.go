@@ -1,13 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/onceward/onceward/bench/procs"
 )
@@ -39,11 +36,9 @@ func newHouse() (*house, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &house{dir: dir, server: filepath.Join(dir, "onceward"), policies: filepath.Join(dir, "policies.yaml")}
-	build := exec.Command("go", "build", "-trimpath", "-o", h.server, "github.com/onceward/onceward/server")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build ./server: %s", out)
+	h := &house{dir: dir, policies: filepath.Join(dir, "policies.yaml")}
+	if h.server, err = procs.Build(dir); err != nil {
+		return nil, err
 	}
 	return h, os.WriteFile(h.policies, []byte(policies), 0o600)
 }
@@ -101,7 +96,7 @@ func (h *house) target(path string, env []string, r *procs.Redis, args func(addr
 	t := &target{service: p, redis: r}
 	h.stops = append(h.stops, p.Stop)
 	for range connections {
-		c, err := grpc.NewClient(p.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		c, err := p.Dial()
 		if err != nil {
 			return nil, err
 		}

@@ -84,7 +84,7 @@ func (s *size) open(ctx context.Context, h *house) (err error) {
 	if s.target, err = h.onceward(false); err != nil {
 		return err
 	}
-	before, err := s.target.redis.UsedMemory()
+	before, err := s.target.redis.UsedMemory(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,17 +95,12 @@ func (s *size) open(ctx context.Context, h *house) (err error) {
 		}
 	}
 	fmt.Fprintf(os.Stderr, "\r%40s\r", "")
-	after, err := s.target.redis.UsedMemory()
+	after, err := s.target.redis.UsedMemory(ctx)
 	s.BytesPerKey = float64(after-before) / float64(s.Keys)
 	return err
 }
 
 // finals are claims that are finished at once.
-func finals(n int) (ops []*oncewardv1.Operation) {
-	for range n {
-		q := request(newKey())
-		q.Final, q.Retention = true, durationpb.New(retention)
-		ops = append(ops, claimOp(q))
-	}
-	return ops
+func finals(n int) []*oncewardv1.Operation {
+	return claims(n, func(q *oncewardv1.CheckAndClaimRequest) { q.Final, q.Retention = true, durationpb.New(24*time.Hour) })
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 )
 
 const (
@@ -32,22 +31,13 @@ func plot(all []series) string {
 		text(&b, plotLeft-8, y+12, "end", s.Name)
 		bar(&b, plotLeft, y, r/largest*plotWidth, "#4878a8")
 		text(&b, plotLeft+int(r/largest*plotWidth)+4, y+12, "start", fmt.Sprintf("%.2f", r))
-		p50, p99 := middle(s.Samples, func(x *sample) time.Duration { return x.P50 }), middle(s.Samples, func(x *sample) time.Duration { return x.P99 })
-		from, to := position(p50), position(p99)
+		low, high := s.median(p50), s.median(p99)
+		from, to := position(low), position(high)
 		bar(&b, right+int(from), y, max(2, to-from), "#c08040")
-		text(&b, right+int(to)+4, y+12, "start", fmt.Sprintf("%.1f to %.1f ms", p50*1000, p99*1000))
+		text(&b, right+int(to)+4, y+12, "start", fmt.Sprintf("%.1f to %.1f ms", low*1000, high*1000))
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
-}
-
-// middle is the median of a latency, in seconds.
-func middle(samples []sample, of func(*sample) time.Duration) float64 {
-	var v []float64
-	for i := range samples {
-		v = append(v, of(&samples[i]).Seconds())
-	}
-	return spreadOf(v).Median
 }
 
 // position is where a latency lies on the scale.

@@ -15,7 +15,20 @@ type scenario struct {
 	name    string
 	on      string // the target
 	callers int
+	loop    loop
 	start   start
+}
+
+// loop is how calls follow each other; warm is what the warm-up came to.
+type loop func(ctx context.Context, callers int, d time.Duration, warm *load.Result, call load.Call) (*load.Result, error)
+
+func closed(ctx context.Context, callers int, d time.Duration, _ *load.Result, call load.Call) (*load.Result, error) {
+	return load.Closed(ctx, callers, d, call)
+}
+
+// halfRate is an open loop that leaves the service time.
+func halfRate(ctx context.Context, callers int, d time.Duration, warm *load.Result, call load.Call) (*load.Result, error) {
+	return load.Open(ctx, callers, warm.PerSecond()/2, d, call)
 }
 
 // The targets are: redis, the shipped server on a real Redis; embedded, the same
@@ -23,24 +36,24 @@ type scenario struct {
 // of the shipped server, a call that does nothing in the same process, behind the
 // same interceptors.
 var scenarios = []scenario{
-	{"echo", "redis", 64, echo},
-	{"bare", "bare", 64, echo},
-	{"naive", "naive", 64, claim},
-	{"claim", "redis", 64, claim},
-	{"duplicate", "redis", 64, duplicates(10_000)},
-	{"storm", "redis", 64, duplicates(8)},
-	{"pair", "redis", 64, pair},
-	{"apply", "redis", 64, apply},
-	{"ordered pair", "redis", 64, orderedPair},
-	{"batch100", "redis", 8, batch(100)},
-	{"batch1000", "redis", 4, batch(1000)},
-	{"stream", "redis", streamCallers, stream},
-	{"echo@16", "redis", 16, echo},
-	{"claim@16", "redis", 16, claim},
-	{"claim at half rate", "redis", 64, claim},
-	{"claim/embedded", "embedded", 64, claim},
-	{"duplicate/embedded", "embedded", 64, duplicates(10_000)},
-	{"batch100/embedded", "embedded", 8, batch(100)},
+	{"echo", "redis", 64, closed, echo},
+	{"bare", "bare", 64, closed, echo},
+	{"naive", "naive", 64, closed, claim},
+	{"claim", "redis", 64, closed, claim},
+	{"duplicate", "redis", 64, closed, duplicates(10_000)},
+	{"storm", "redis", 64, closed, duplicates(8)},
+	{"pair", "redis", 64, closed, pair},
+	{"apply", "redis", 64, closed, apply},
+	{"ordered pair", "redis", 64, closed, orderedPair},
+	{"batch100", "redis", 8, closed, batch(100)},
+	{"batch1000", "redis", 4, closed, batch(1000)},
+	{"stream", "redis", streamCallers, closed, stream},
+	{"echo@16", "redis", 16, closed, echo},
+	{"claim@16", "redis", 16, closed, claim},
+	{"claim at half rate", "redis", 64, halfRate, claim},
+	{"claim/embedded", "embedded", 64, closed, claim},
+	{"duplicate/embedded", "embedded", 64, closed, duplicates(10_000)},
+	{"batch100/embedded", "embedded", 8, closed, batch(100)},
 }
 
 // sample is one round of a scenario.
@@ -129,12 +142,7 @@ func measure(ctx context.Context, t *target, s *scenario, o options) (out sample
 		return out, err
 	}
 	before := t.cpu()
-	var r *load.Result
-	if s.name == "claim at half rate" {
-		r, err = load.Open(ctx, s.callers, warm.PerSecond()/2, o.duration, call)
-	} else {
-		r, err = load.Closed(ctx, s.callers, o.duration, call)
-	}
+	r, err := s.loop(ctx, s.callers, o.duration, warm, call)
 	if err != nil {
 		return out, err
 	}

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	retention   = 24 * time.Hour
 	soakKept    = 30 * time.Second // so that the store stays as it is
 	soakCallers = 16
 	idleLimit   = 30 << 20
@@ -101,12 +100,9 @@ func mixed(t *target) load.Call {
 		case n < 75:
 			return versions(ctx, caller)
 		case n < 80:
-			ops := make([]*oncewardv1.Operation, 100)
-			for i := range ops {
-				q := request(newKey())
+			ops := claims(100, func(q *oncewardv1.CheckAndClaimRequest) {
 				q.Retention, q.Lease = durationpb.New(soakKept), durationpb.New(soakKept)
-				ops[i] = claimOp(q)
-			}
+			})
 			_, err := t.batch(ctx, caller, ops)
 			return len(ops), err
 		}

@@ -47,12 +47,12 @@ func run(ctx context.Context, args []string) error {
 	if *target != "" {
 		return runAll(ctx, configs, *target, nil)
 	}
-	s, err := startServer(ctx, *redisURL)
+	s, err := startServer(*redisURL)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
-	return runAll(ctx, configs, s.target, s.decisions)
+	return runAll(ctx, configs, s.Addr, s.decisions)
 }
 
 // runAll prints one line for each configuration, and gives all that was off.

@@ -1,8 +1,7 @@
 // Command memory measures what a finished claim and an entity cost in Redis,
 // against the plain SET with an expiry that teams write by hand. It starts a
-// redis-server and a server of its own, on sockets in a temporary directory, and
-// fills them over gRPC like any client. It fails where a kind costs more than its
-// limit.
+// redis-server and a server of its own, and fills them over gRPC like any client.
+// It fails where a kind costs more than its limit.
 //
 //	go run ./bench/memory -n 1000000
 package main
@@ -15,6 +14,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/onceward/onceward/bench/procs"
 )
 
 func main() {
@@ -38,12 +39,13 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	store, err := startRedis(ctx, dir)
+	r, err := procs.StartRedis(dir)
 	if err != nil {
 		return err
 	}
-	defer store.stop()
-	server, err := startServer(ctx, dir, store.url())
+	defer r.Stop()
+	store := &redisServer{r}
+	server, err := startServer(dir, r.URL())
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package procs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -20,24 +21,43 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
+// Build builds the server from this module's source, into dir.
+func Build(dir string) (binary string, err error) {
+	binary = filepath.Join(dir, "onceward")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "github.com/onceward/onceward/server")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
 // Proc is a process that listens on a TCP address of loopback.
 type Proc struct {
-	Addr string
-	cmd  *exec.Cmd
+	Addr  string
+	cmd   *exec.Cmd
+	ended chan struct{}
 }
 
 // Start runs a program whose arguments come after its address is known. It ends
 // with this process.
 func Start(path string, env []string, args func(addr string) []string) (*Proc, error) {
-	addr, err := freeAddr()
+	addr, err := FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(path, args(addr)...)
-	cmd.Env = append(os.Environ(), env...)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return &Proc{Addr: addr, cmd: cmd}, cmd.Start()
+	p := &Proc{Addr: addr, cmd: exec.Command(path, args(addr)...), ended: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stderr = os.Stderr
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
 }
 
 // StartGRPC is Start for a gRPC server, and waits until its health says SERVING.
@@ -46,18 +66,41 @@ func StartGRPC(path string, env []string, args func(addr string) []string) (*Pro
 	if err != nil {
 		return nil, err
 	}
-	conn, err := grpc.NewClient(p.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := p.Dial()
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	return p, eventually(func() error {
+	return p.once(func() error {
 		r, err := healthpb.NewHealthClient(conn).Check(context.Background(), &healthpb.HealthCheckRequest{})
 		if err == nil && r.GetStatus() != healthpb.HealthCheckResponse_SERVING {
-			err = fmt.Errorf("%s is %s", path, r.GetStatus())
+			err = fmt.Errorf("health is %s", r.GetStatus())
 		}
 		return err
 	})
+}
+
+// Dial gives a connection to a gRPC server.
+func (p *Proc) Dial() (*grpc.ClientConn, error) {
+	return grpc.NewClient(p.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+}
+
+// once gives the process as soon as f has no error, and stops one that ends
+// before, or for half a minute is not ready.
+func (p *Proc) once(f func() error) (*Proc, error) {
+	var err error
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+		if err = f(); err == nil {
+			return p, nil
+		}
+		select {
+		case <-p.ended:
+			return nil, fmt.Errorf("%s ended at once", p.cmd.Path)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	p.Stop()
+	return nil, fmt.Errorf("%s: %w", p.cmd.Path, err)
 }
 
 // Redis is a redis-server of our own, without persistence: it may be flushed.
@@ -76,7 +119,8 @@ func StartRedis(dir string) (*Redis, error) {
 		return nil, fmt.Errorf("redis-server: %w", err)
 	}
 	r := &Redis{Proc: p, Client: redis.NewClient(&redis.Options{Addr: p.Addr})}
-	return r, eventually(func() error { return r.Client.Ping(context.Background()).Err() })
+	_, err = p.once(func() error { return r.Client.Ping(context.Background()).Err() })
+	return r, err
 }
 
 // URL is the server's address as clients want it.
@@ -85,21 +129,46 @@ func (r *Redis) URL() string { return "redis://" + r.Addr }
 // Flush empties the server.
 func (r *Redis) Flush() error { return r.Client.FlushAll(context.Background()).Err() }
 
-// UsedMemory is what the data and its tables take, in bytes.
-func (r *Redis) UsedMemory() (bytes int64, err error) {
-	info, err := r.Client.Info(context.Background(), "memory").Result()
+// UsedMemory reads used_memory, without the buffers of whoever is connected, once
+// it stands still: Redis frees the old table of a dictionary that has grown a
+// little later.
+func (r *Redis) UsedMemory(ctx context.Context) (bytes int64, err error) {
+	last := int64(-1 << 40)
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); last = bytes {
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(time.Second):
+		}
+		info, err := r.Client.Info(ctx, "memory").Result()
+		if err != nil {
+			return 0, err
+		}
+		used, err := field(info, "used_memory")
+		clients, bad := field(info, "mem_clients_normal")
+		if err = errors.Join(err, bad); err != nil {
+			return 0, err
+		}
+		if bytes = used - clients; -4096 <= bytes-last && bytes-last <= 4096 {
+			return bytes, nil
+		}
+	}
+	return 0, errors.New("used_memory does not stand still")
+}
+
+func field(info, name string) (n int64, err error) {
 	for line := range strings.Lines(info) {
-		if v, ok := strings.CutPrefix(line, "used_memory:"); ok {
+		if v, ok := strings.CutPrefix(line, name+":"); ok {
 			return strconv.ParseInt(strings.TrimSpace(v), 10, 64)
 		}
 	}
-	return 0, err
+	return 0, errors.New("INFO has no " + name)
 }
 
 // Stop kills the process.
 func (p *Proc) Stop() {
 	p.cmd.Process.Kill()
-	p.cmd.Wait()
+	<-p.ended
 }
 
 // CPU is the processor time that the process has used.
@@ -135,21 +204,12 @@ func CPU(pid int) time.Duration {
 	return time.Duration(user+system) * tick
 }
 
-func freeAddr() (string, error) {
+// FreeAddr is a loopback address that nobody listened on a moment ago.
+func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
 	defer l.Close()
 	return l.Addr().String(), nil
-}
-
-// eventually repeats f until it has no error, for half a minute.
-func eventually(f func() error) (err error) {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err = f(); err == nil {
-			return nil
-		}
-	}
-	return err
 }

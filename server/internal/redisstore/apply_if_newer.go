@@ -26,7 +26,7 @@ func (s *Store) ApplyIfNewer(ctx context.Context, q *onceward.ApplyIfNewerReques
 	p.audit(q.Policy)
 	p.rules(&q.Policy.Ordering, q.Event.State)
 	c := call{script: applyIfNewer, keys: []string{k.record, k.hold, k.flagged, k.log}, args: []any{p.bytes}}
-	r, err := s.write(ctx, q.Policy, c)
+	r, err := s.run(ctx, c, q.Policy.MinReplicas)
 	if err != nil {
 		return onceward.ApplyVerdict{}, err
 	}

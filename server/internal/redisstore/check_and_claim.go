@@ -28,8 +28,8 @@ var (
 func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequest) (onceward.ClaimVerdict, error) {
 	k := s.keys.claim(q.ClaimID)
 	c := k.call(checkAndClaim)
-	fresh := ""
-	if k.entity == nil && !q.Final && !q.Policy.Logs(true) {
+	fresh, logged := "", q.Policy.Logs(true)
+	if k.entity == nil && !q.Final && !logged {
 		fresh = strconv.FormatInt(onceward.Millis(q.Lease.Value+q.Retention.Value), 10)
 	}
 	p := newPacker()
@@ -51,10 +51,10 @@ func (s *Store) CheckAndClaim(ctx context.Context, q *onceward.CheckAndClaimRequ
 		p.rules(&q.Policy.Ordering, q.Event.State)
 		c.args = append(c.args, p.bytes)
 	}
-	if !q.Policy.Logs(true) {
+	if !logged {
 		c.share, c.answersAll = k.record+q.Fingerprint, duplicateForAll
 	}
-	r, err := s.write(ctx, q.Policy, c)
+	r, err := s.run(ctx, c, q.Policy.MinReplicas)
 	if err != nil {
 		return onceward.ClaimVerdict{}, err
 	}

@@ -32,6 +32,7 @@ local CLAIMED, DUPLICATE = 1, 3
 local record_key, result_key, progress, parked, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local member, life = ARGV[1], ARGV[2]
 local now = clock()
+local stored -- what GET says of the record, once it has been asked
 
 if life ~= '' then
   local ms = floor(now / 1000)
@@ -49,12 +50,12 @@ if life ~= '' then
     return pack('>BI7', 0, now)
   end
 
-  local v = redis.pcall('GET', record_key)
-  local ok, schema, state, flags, _, attempt, first, completed, _, known, _, at = pcall(unpack, HEAD, v)
+  stored = redis.pcall('GET', record_key)
+  local ok, schema, state, flags, _, attempt, first, completed, _, known, _, at = pcall(unpack, HEAD, stored)
   if ok and schema == SCHEMA and state == COMPLETED and flags == 0 then
     local _, print = unpack('>Bc0Bc0', ARGV[3])
     local ttl = redis.call('PTTL', record_key)
-    if at == #v + 1 and ttl >= 0 and (known == '' or print == '' or known == print) then
+    if at == #stored + 1 and ttl >= 0 and (known == '' or print == '' or known == print) then
       return pack(REPLY, DUPLICATE, 0, 0, attempt, 0, 0, 0, '', 0, now, 0, ttl, first, completed, COMPLETED, 0, 0, '', 0, '', 0, 0, 0, '')
     end
   end

@@ -13,9 +13,8 @@ if ordered then
   event.version, event.id, event.state, entity_retention, entity_member, rules_at = unpack('>Bc0Hc0Bc0I6Bc0', ARGV[5])
 end
 
-local r = load(record_key)
+local r = load(record_key, stored)
 if r and r.err then return r end
-now = clock()
 
 local function log_claim(outcome, order_outcome)
   if again == 1 and (outcome == STILL_IN_PROGRESS or order_outcome == BUSY) then return end

@@ -9,9 +9,10 @@ local function unreadable(what)
   return redis.error_reply('RECORD_UNREADABLE ' .. what)
 end
 
--- load reads a record: a table, nil if there is none, or an error reply.
-local function load(key)
-  local v = redis.pcall('GET', key)
+-- load reads a record: a table, nil if there is none, or an error reply. v is what
+-- GET said of it, for who has asked.
+local function load(key, v)
+  v = v or redis.pcall('GET', key)
   if not v then return nil end
   if type(v) == 'table' then return unreadable('wrong type') end
   local ok, schema, state, flags, token, attempt, first, completed, owner, print, request, at = pcall(unpack, HEAD, v)

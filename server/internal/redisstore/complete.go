@@ -43,7 +43,7 @@ func (s *Store) Complete(ctx context.Context, q *onceward.CompleteRequest) (once
 	p.subject(q.Policy, q.ClaimID)
 	p.audit(q.Policy)
 	c.args = k.order([]any{p.bytes}, &q.Policy.Ordering)
-	r, err := s.write(ctx, q.Policy, c)
+	r, err := s.run(ctx, c, q.Policy.MinReplicas)
 	if err != nil {
 		return onceward.Settlement{}, resultOutlives(err)
 	}

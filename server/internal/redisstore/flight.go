@@ -23,15 +23,9 @@ type lane struct {
 	replicas int
 }
 
-// write runs a script that changes something. Where the policy asks for replicas,
-// it answers only when they have confirmed the write.
-func (s *Store) write(ctx context.Context, p *onceward.Policy, c call) (reply, error) {
-	return s.run(ctx, c, p.MinReplicas)
-}
-
 // run sends a call to the node that holds its keys, together with whatever else
 // goes there, and waits for its reply, or until ctx ends: it may then have been
-// carried out.
+// carried out. What it writes must be confirmed by that many replicas first.
 func (s *Store) run(ctx context.Context, c call, replicas int) (reply, error) {
 	f := s.start(ctx, c, replicas)
 	return s.wait(ctx, f)
@@ -145,7 +139,7 @@ func (s *Store) follow(f *flight, why error) {
 
 // sendAlone sends a flight and WAIT, whole.
 func (f *flight) sendAlone(ctx context.Context, node *redis.Client) (string, error) {
-	cmd, waited := f.command(ctx, true), redis.NewIntCmd(ctx, "wait", f.replicas, waitTimeout.Milliseconds())
+	cmd, waited := f.command(ctx, true), waitFor(ctx, f.replicas)
 	sendAll(ctx, node, []redis.Cmder{cmd, waited})
 	if cmd.Err() != nil {
 		return "", cmd.Err() // WAIT's own failure is no news where the script failed

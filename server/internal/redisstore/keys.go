@@ -26,8 +26,7 @@ const DefaultPrefix = "ow1:"
 // what is between them, so one decision's keys share a slot. With the default
 // prefix the key of a record is 30 bytes, which costs 32 in Redis's allocator.
 type keys struct {
-	prefix string
-	of     *[onceward.Partitions]partitionKeys
+	of *[onceward.Partitions]partitionKeys
 }
 
 func checkPrefix(prefix string) error {
@@ -45,17 +44,12 @@ type partitionKeys struct{ prefix, progress, parked, flagged, log string }
 
 // newKeys makes what is the same in every call once and for all.
 func newKeys(prefix string) keys {
-	k := keys{prefix: prefix, of: new([onceward.Partitions]partitionKeys)}
+	k := keys{of: new([onceward.Partitions]partitionKeys)}
 	for p := range k.of {
-		name := k.partition(p)
-		k.of[p] = partitionKeys{name, name + "progress", name + "parked", name + "flagged", name + "log"}
+		in := fmt.Sprintf("%s{%03x}", prefix, p)
+		k.of[p] = partitionKeys{in, in + "progress", in + "parked", in + "flagged", in + "log"}
 	}
 	return k
-}
-
-func (k keys) partition(p int) string {
-	const hex = "0123456789abcdef"
-	return k.prefix + "{" + string([]byte{hex[p>>8&15], hex[p>>4&15], hex[p&15]}) + "}"
 }
 
 // claimKeys are the keys of one claim, and of its entity where it has one.

@@ -91,7 +91,7 @@ func (s *Store) members(ctx context.Context, index string, from, to int) (out []
 	pipe := s.client.Pipeline()
 	cmds := make([]*redis.StringSliceCmd, 0, to-from)
 	for p := from; p < to; p++ {
-		cmds = append(cmds, pipe.ZRange(bounded, s.keys.partition(p)+index, 0, -1))
+		cmds = append(cmds, pipe.ZRange(bounded, s.keys.of[p].prefix+index, 0, -1))
 	}
 	if _, err := pipe.Exec(bounded); err != nil {
 		return nil, failure(ctx, "list "+index, err)
@@ -109,7 +109,7 @@ func (s *Store) members(ctx context.Context, index string, from, to int) (out []
 func (s *Store) readClaims(ctx context.Context, at []onceward.Position) ([]onceward.Claim, error) {
 	var calls []call
 	for _, a := range at {
-		p := s.keys.partition(a.Partition)
+		p := s.keys.of[a.Partition].prefix
 		calls = append(calls, call{script: getClaim, keys: []string{p + "c" + a.Name, p + "r" + a.Name}})
 	}
 	out := make([]onceward.Claim, len(at))
@@ -119,7 +119,7 @@ func (s *Store) readClaims(ctx context.Context, at []onceward.Position) ([]oncew
 func (s *Store) readEntities(ctx context.Context, at []onceward.Position) ([]onceward.ListedEntity, error) {
 	var calls []call
 	for _, a := range at {
-		calls = append(calls, call{script: getEntity, keys: []string{s.keys.partition(a.Partition) + "e" + a.Name}})
+		calls = append(calls, call{script: getEntity, keys: []string{s.keys.of[a.Partition].prefix + "e" + a.Name}})
 	}
 	out := make([]onceward.ListedEntity, len(at))
 	return out, s.runAll(ctx, calls, func(i int, r *reply) {

@@ -121,7 +121,7 @@ func (s *Store) readStreams(ctx context.Context, from, to int, newest entryID) (
 	pipe := s.client.Pipeline()
 	var cmds []*redis.XMessageSliceCmd
 	for p := from; p <= to; p++ {
-		cmds = append(cmds, pipe.XRevRangeN(bounded, s.keys.partition(p)+"log", newest.String(), "-", perPartition))
+		cmds = append(cmds, pipe.XRevRangeN(bounded, s.keys.of[p].log, newest.String(), "-", perPartition))
 	}
 	if _, err := pipe.Exec(bounded); err != nil {
 		return nil, failure(ctx, "list_decisions", err)

@@ -97,11 +97,17 @@ func (p *pipeline) board(f *flight) bool {
 		p.shared[f.share] = f
 	}
 	p.queue = append(p.queue, f)
-	if p.running < most/p.length || p.running == 0 || p.running < most && f.since.Sub(p.started) > patience {
+	p.open(p.running == 0 || p.running < most && f.since.Sub(p.started) > patience)
+	return true
+}
+
+// open starts another exchange if as many as the length allows are not under way,
+// or anyway.
+func (p *pipeline) open(anyway bool) {
+	if anyway || p.running < most/p.length {
 		p.running++
 		go p.run()
 	}
-	return true
 }
 
 // run sends what waits until nothing does. It lets others go first each time: who
@@ -157,9 +163,8 @@ func (p *pipeline) next() []*flight {
 			delete(p.shared, f.share)
 		}
 	}
-	if len(p.queue) > 0 && p.running < most/p.length { // pipelines have become shorter
-		p.running++
-		go p.run()
+	if len(p.queue) > 0 { // pipelines may have become shorter
+		p.open(false)
 	}
 	return flights
 }
@@ -210,8 +215,8 @@ func (p *pipeline) send(flights []*flight, whole bool) (unseen []*flight, ok boo
 		cmds[i] = f.command(ctx, text)
 	}
 	var waited *redis.IntCmd
-	if p.replicas > 0 { // WAIT speaks of the writes of its own connection
-		waited = redis.NewIntCmd(ctx, "wait", p.replicas, waitTimeout.Milliseconds())
+	if p.replicas > 0 {
+		waited = waitFor(ctx, p.replicas)
 		cmds = append(cmds, waited)
 	}
 	sendAll(ctx, p.node, cmds)
@@ -249,6 +254,12 @@ func sendAll(ctx context.Context, node *redis.Client, cmds []redis.Cmder) {
 }
 
 func failed(cmd redis.Cmder) bool { return cmd.Err() != nil }
+
+// waitFor goes with the writes that it is about: WAIT speaks of those of its own
+// connection.
+func waitFor(ctx context.Context, replicas int) *redis.IntCmd {
+	return redis.NewIntCmd(ctx, "wait", replicas, waitTimeout.Milliseconds())
+}
 
 // confirmed tells whether the replicas have what was written.
 func confirmed(waited *redis.IntCmd, asked int) error {

@@ -26,7 +26,7 @@ func (s *Store) ReconcileEntity(ctx context.Context, q *onceward.ReconcileEntity
 	p.text8(q.Actor)
 	p.text16(q.Act.Reason)
 	c := call{script: reconcileEntity, keys: []string{k.record, k.flagged, k.log}, args: []any{p.bytes}}
-	r, err := s.write(ctx, q.Policy, c)
+	r, err := s.run(ctx, c, q.Policy.MinReplicas)
 	if err != nil {
 		return 0, onceward.Entity{}, err
 	}

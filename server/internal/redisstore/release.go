@@ -28,7 +28,7 @@ func (s *Store) Release(ctx context.Context, q *onceward.ReleaseRequest) (oncewa
 	p.subject(q.Policy, q.ClaimID)
 	p.audit(q.Policy)
 	c.args = []any{p.bytes}
-	r, err := s.write(ctx, q.Policy, c)
+	r, err := s.run(ctx, c, q.Policy.MinReplicas)
 	if err != nil {
 		return onceward.Settlement{}, err
 	}

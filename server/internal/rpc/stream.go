@@ -36,7 +36,7 @@ func (o *Onceward) Stream(s oncewardv1.OncewardService_StreamServer) error {
 		select {
 		case window <- struct{}{}:
 		case <-s.Context().Done():
-			return status.FromContextError(s.Context().Err()).Err()
+			return goneAway(s)
 		}
 		select {
 		case in, open := <-requests:
@@ -61,9 +61,14 @@ func (o *Onceward) Stream(s oncewardv1.OncewardService_StreamServer) error {
 			inFlight.Wait()
 			return status.Error(codes.Unavailable, "the stream is old: reconnect")
 		case <-s.Context().Done():
-			return status.FromContextError(s.Context().Err()).Err()
+			return goneAway(s)
 		}
 	}
+}
+
+// goneAway is the error of a stream whose client has left.
+func goneAway(s oncewardv1.OncewardService_StreamServer) error {
+	return status.FromContextError(s.Context().Err()).Err()
 }
 
 // receive reads requests until the client closes its side, which is no error, or
@@ -84,7 +89,7 @@ func receive(s oncewardv1.OncewardService_StreamServer) (<-chan *oncewardv1.Stre
 			select {
 			case requests <- in:
 			case <-s.Context().Done():
-				failed <- status.FromContextError(s.Context().Err()).Err()
+				failed <- goneAway(s)
 				return
 			}
 		}
